@@ -20,6 +20,8 @@ from beatwire.cli.options import (
     ModelPath,
     Rate,
     examples,
+    flag,
+    option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, stderr
 from beatwire.errors import UserError
@@ -54,10 +56,9 @@ def archive(
     ],
     out: Annotated[
         str,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder or address for the tables beats, alerts, quality and recordings: Parquet, partitioned by "
+        option(
+            "--out DIR",
+            "Folder or address for the tables beats, alerts, quality and recordings: Parquet, partitioned by "
             "recording. What is done there is not done again.",
         ),
     ],
@@ -66,33 +67,23 @@ def archive(
     column: ColumnName = None,
     gain: Gain = None,
     report: Annotated[
-        bool,
-        typer.Option(
-            "--report", metavar="", help="Write the report of each recording too, into the folder DIR/reports."
-        ),
+        bool, flag("--report", "Write the report of each recording too, into the folder DIR/reports.")
     ] = False,
     as_json: Json = False,
     model: ModelPath = None,
     backend: RecordingBackend = BackendKind.CPU,
     gpu_memory: GpuMemory = None,
     processes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=CLUSTER,
-            show_default="one a core; on GPUs one a card",
-            help="Processes on this machine.",
-        ),
+        int | None, option("N", "Processes on this machine.", CLUSTER, "one a core; on GPUs one a card", min=1)
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            rich_help_panel=CLUSTER,
-            show_default="processes on this machine",
-            help="Scheduler of a Dask cluster, for example tcp://10.0.0.1:8786. Its workers need this version of "
+        option(
+            "ADDRESS",
+            "Scheduler of a Dask cluster, for example tcp://10.0.0.1:8786. Its workers need this version of "
             "beatwire, the recordings, and --out.",
+            CLUSTER,
+            "processes on this machine",
         ),
     ] = None,
 ) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from beatwire.cli.options import COMPUTING, GPU
+from beatwire.cli.options import COMPUTING, GPU, flag, option
 from beatwire.cli.terminal import print_message
 from beatwire.errors import UserError
 
@@ -25,33 +23,30 @@ class BackendKind(StrEnum):
 
 Backends = Annotated[
     BackendKind,
-    typer.Option(
-        "--backend",
-        rich_help_panel=COMPUTING,
-        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    option(
+        "--backend", "Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.", COMPUTING
     ),
 ]
 
 
 RecordingBackend = Annotated[
     BackendKind,
-    typer.Option(
+    option(
         "--backend",
-        rich_help_panel=COMPUTING,
-        help="Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
+        "Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
         "at the first start, so it is worth it for weeks of signal.",
+        COMPUTING,
     ),
 ]
 
 
 GpuMemory = Annotated[
     str | None,
-    typer.Option(
-        "--gpu-memory",
-        metavar="SIZE",
-        rich_help_panel=GPU,
-        show_default="90 % of the free memory",
-        help="Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
+    option(
+        "--gpu-memory SIZE",
+        "Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
+        GPU,
+        "90 % of the free memory",
     ),
 ]
 
@@ -59,48 +54,41 @@ GpuMemory = Annotated[
 # The same of a command that has a configuration: None where the option is not given.
 BackendOrNone = Annotated[
     BackendKind | None,
-    typer.Option(
+    option(
         "--backend",
-        rich_help_panel=COMPUTING,
-        show_default="auto",
-        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+        "Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+        COMPUTING,
+        "auto",
     ),
 ]
 
 
 ManagedMemoryOrNone = Annotated[
     bool | None,
-    typer.Option(
+    flag(
         "--managed-memory",
-        metavar="",
-        rich_help_panel=GPU,
-        show_default=False,
-        help="Allocate managed memory, which can move to the host: for a GPU shared with other programs.",
+        "Allocate managed memory, which can move to the host: for a GPU shared with other programs.",
+        GPU,
+        shown=False,
     ),
 ]
 
 
 NvtxOrNone = Annotated[
     bool | None,
-    typer.Option(
-        "--nvtx",
-        metavar="",
-        rich_help_panel=GPU,
-        show_default=False,
-        help="Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.",
-    ),
+    flag("--nvtx", "Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.", GPU, shown=False),
 ]
 
 
 Threads = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "INTEGER",
+        "Threads of each worker that compute. The output is the same for any number.",
+        COMPUTING,
+        "cores / workers",
         min=1,
         max=1024,
-        metavar="INTEGER",
-        rich_help_panel=COMPUTING,
-        show_default="cores / workers",
-        help="Threads of each worker that compute. The output is the same for any number.",
     ),
 ]
 
@@ -119,9 +107,9 @@ def choose_backend(
     from beatwire.settings import bytes_of
 
     gpu_options = {"--gpu-memory": gpu_memory is not None, "--managed-memory": managed, "--nvtx": nvtx}
-    for option, given in gpu_options.items():
+    for name, given in gpu_options.items():
         if given and kind is BackendKind.CPU:
-            raise UserError(f"{option}: expected --backend gpu or auto beside it; got --backend cpu")
+            raise UserError(f"{name}: expected --backend gpu or auto beside it; got --backend cpu")
 
     limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
     return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)

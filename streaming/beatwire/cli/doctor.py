@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from beatwire.cli.options import ConfigFile, Json, Properties, TopicPrefix, examples
+from beatwire.cli.options import ConfigFile, Json, Properties, TopicPrefix, examples, option
 
 EXAMPLES = examples("beatwire doctor", "beatwire doctor --bootstrap-servers localhost:9092")
 VARIABLES = ("BEATWIRE_KAFKA__BOOTSTRAP", "BEATWIRE_BOOTSTRAP")  # name brokers, as the option and the file do
@@ -20,11 +20,10 @@ STYLES = {"ok": "green", "missing": "cyan", "warning": "yellow"}
 def doctor(
     bootstrap: Annotated[
         str | None,
-        typer.Option(
-            "--bootstrap-servers",
-            metavar="HOST:PORT[,...]",
-            show_default="from the configuration; else no broker",
-            help="Kafka brokers to look for, and for their topics.",
+        option(
+            "--bootstrap-servers HOST:PORT[,...]",
+            "Kafka brokers to look for, and for their topics.",
+            shown="from the configuration; else no broker",
         ),
     ] = None,
     properties: Properties = None,

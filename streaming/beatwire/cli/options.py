@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,158 +32,138 @@ class DetectorKind(StrEnum):
     NETWORK = "network"
 
 
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        metavar="",
-        help="Print one JSON object on standard output; messages go to standard error.",
-    ),
-]
+def option(text: str, help: str, panel: str | None = None, shown: bool | str = True, **others: Any) -> Any:  # noqa: A002
+    """Return what Typer shows of an option.
+
+    Parameters
+    ----------
+    text
+        Its names, if they are not that of the parameter, and the name of its value: ``--fs HZ``.
+    help
+        The line of the help text.
+    panel
+        The title of the panel that it is in.
+    shown
+        The default that is shown, if that is not the parameter's; False: none.
+    others
+        As of ``typer.Option``.
+    """
+    names = [word for word in text.split() if word.startswith("-")]
+    metavar = " ".join(text.split()[len(names) :]) or None
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, show_default=shown, **others)
+
+
+def flag(text: str, help: str, panel: str | None = None, shown: bool | str = True) -> Any:  # noqa: A002
+    """Return what Typer shows of an option without a value; parameters as of ``option``."""
+    return typer.Option(*text.split(), metavar="", help=help, rich_help_panel=panel, show_default=shown)
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON object on standard output; messages go to standard error.")]
 Bootstrap = Annotated[
     str | None,
-    typer.Option(
-        "--bootstrap-servers",
-        metavar="HOST:PORT[,...]",
-        rich_help_panel=KAFKA,
-        show_default="from the configuration",
-        help="Kafka brokers to connect to.",
-    ),
+    option("--bootstrap-servers HOST:PORT[,...]", "Kafka brokers to connect to.", KAFKA, "from the configuration"),
 ]
 Properties = Annotated[
     list[str] | None,
-    typer.Option(
-        "-X",
-        "--property",
-        metavar="KEY=VALUE",
-        rich_help_panel=KAFKA,
-        show_default="none",
-        help="Property of librdkafka, as for kcat; may be repeated. Everyone on this machine can read a command line: "
+    option(
+        "-X --property KEY=VALUE",
+        "Property of librdkafka, as for kcat; may be repeated. Everyone on this machine can read a command line: "
         "a password belongs in the file of --config or in the environment.",
+        KAFKA,
+        "none",
     ),
 ]
 TopicPrefix = Annotated[
-    str | None,
-    typer.Option(
-        "--topic-prefix",
-        metavar="TEXT",
-        rich_help_panel=KAFKA,
-        show_default="none",
-        help="Text before the name of every topic.",
-    ),
+    str | None, option("--topic-prefix TEXT", "Text before the name of every topic.", KAFKA, "none")
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
+    option(
+        "--config FILE",
+        "TOML file with settings; environment variables and options override it.",
+        shown="none",
         envvar="BEATWIRE_CONFIG",
-        show_default="none",
-        help="TOML file with settings; environment variables and options override it.",
     ),
 ]
 RegistryUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--registry",
-        metavar="URL",
-        rich_help_panel=KAFKA,
-        show_default="none",
-        help="Schema Registry with Confluent's interface.",
-    ),
+    str | None, option("--registry URL", "Schema Registry with Confluent's interface.", KAFKA, "none")
 ]
 Bundle = Annotated[
     int,
-    typer.Option(
-        min=1,
-        max=1000,
-        metavar="INTEGER",
-        show_default="1: none",
-        help="Streams whose chunks are sent in one message, as a gateway does.",
+    option(
+        "INTEGER", "Streams whose chunks are sent in one message, as a gateway does.", shown="1: none", min=1, max=1000
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
+Seed = Annotated[int, option("INTEGER", "Random seed.", min=0)]
 
 Rate = Annotated[
     float | None,
-    typer.Option(
-        "--fs",
-        metavar="HZ",
-        rich_help_panel=RECORDING,
-        show_default="from the source",
-        help="Sampling rate, 50-4000 Hz. Required where the source has no rate and no times; otherwise it must agree "
+    option(
+        "--fs HZ",
+        "Sampling rate, 50-4000 Hz. Required where the source has no rate and no times; otherwise it must agree "
         "with the source within 1 %.",
+        RECORDING,
+        "from the source",
     ),
 ]
 ColumnName = Annotated[
     str | None,
-    typer.Option(
-        "--column",
-        metavar="NAME",
-        rich_help_panel=RECORDING,
-        show_default="all leads",
-        help="Columns or leads to read: names, or numbers counted from 0, separated by commas.",
+    option(
+        "--column NAME",
+        "Columns or leads to read: names, or numbers counted from 0, separated by commas.",
+        RECORDING,
+        "all leads",
     ),
 ]
 Gain = Annotated[
     float | None,
-    typer.Option(
-        "--gain",
-        metavar="UNITS",
-        rich_help_panel=RECORDING,
-        show_default="from the unit in the header",
-        help="Units per millivolt of numbers whose unit the source does not state. Without it, fractions are "
+    option(
+        "--gain UNITS",
+        "Units per millivolt of numbers whose unit the source does not state. Without it, fractions are "
         "millivolts and whole numbers are not calibrated.",
+        RECORDING,
+        "from the unit in the header",
     ),
 ]
 
 Lead = Annotated[
     str,
-    typer.Option(
-        "--lead",
-        metavar="LEAD",
-        rich_help_panel=RECORDING,
-        help="Lead to analyze, of those that are read: first, a name, a number counted from 0, or all (combined).",
+    option(
+        "--lead LEAD",
+        "Lead to analyze, of those that are read: first, a name, a number counted from 0, or all (combined).",
+        RECORDING,
     ),
 ]
 
 AnnotationEnding = Annotated[
-    str,
-    typer.Option(
-        "--annotations",
-        metavar="ENDING",
-        help="Ending of the annotation files of WFDB records: atr, qrs, ...",
-    ),
+    str, option("--annotations ENDING", "Ending of the annotation files of WFDB records: atr, qrs, ...")
 ]
 
 ModelPath = Annotated[
     Path | None,
-    typer.Option(
-        "--model",
-        metavar="FILE",
-        rich_help_panel=COMPUTING,
-        show_default="the model in the package",
-        help="Scoring model: NAME.safetensors, with NAME.json beside it.",
+    option(
+        "--model FILE",
+        "Scoring model: NAME.safetensors, with NAME.json beside it.",
+        COMPUTING,
+        "the model in the package",
     ),
 ]
 ScorerPath = Annotated[
     Path | None,
-    typer.Option(
-        "--scorer",
-        metavar="FILE",
-        rich_help_panel=COMPUTING,
-        show_default="none",
-        help="Network of your own that scores windows in place of the model's reconstruction error: NAME.pt2, as "
+    option(
+        "--scorer FILE",
+        "Network of your own that scores windows in place of the model's reconstruction error: NAME.pt2, as "
         "train scorer writes it. Needs torch.",
+        COMPUTING,
+        "none",
     ),
 ]
 Detectors = Annotated[
     DetectorKind,
-    typer.Option(
+    option(
         "--detector",
-        rich_help_panel=COMPUTING,
-        help="What classifies peaks: trees, the rule alone, or network (on the CPU): trees, and a network where they "
-        "doubt.",
+        "What classifies peaks: trees, the rule alone, or network (on the CPU): trees, and a network where they doubt.",
+        COMPUTING,
     ),
 ]
 

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from beatwire.cli.options import SOURCES, Bundle, Json, Seed, examples
+from beatwire.cli.options import SOURCES, Bundle, Json, Seed, examples, option
 from beatwire.cli.terminal import print_message
 
 if TYPE_CHECKING:
@@ -50,36 +50,25 @@ def chaos(
         list[str] | None,
         typer.Argument(show_default="a synthetic ward with planted events", help=f"Recordings to play: {SOURCES}."),
     ] = None,
-    minutes: Annotated[float, typer.Option(min=0, metavar="MINUTES", help="Duration of the disturbances.")] = 2.0,
+    minutes: Annotated[float, option("MINUTES", "Duration of the disturbances.", min=0)] = 2.0,
     seconds: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            metavar="SECONDS",
-            show_default="as the time allows",
-            help="Signal of each stream, in place of a time.",
-        ),
+        float | None, option("SECONDS", "Signal of each stream, in place of a time.", shown="as the time allows", min=1)
     ] = None,
-    streams: Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Number of streams.")] = 40,
-    speed: Annotated[float, typer.Option(min=0.1, metavar="FACTOR", help="Multiple of real time.")] = 5.0,
-    garbage: Annotated[
-        float,
-        typer.Option(min=0, metavar="SHARE", help="Unusable messages between the others, for each of them."),
-    ] = 0.0,
+    streams: Annotated[int, option("INTEGER", "Number of streams.", min=1)] = 40,
+    speed: Annotated[float, option("FACTOR", "Multiple of real time.", min=0.1)] = 5.0,
+    garbage: Annotated[float, option("SHARE", "Unusable messages between the others, for each of them.", min=0)] = 0.0,
     bundle: Bundle = 1,
-    workers: Annotated[int, typer.Option(min=1, max=4, metavar="INTEGER", help="Workers at the start, 1-4.")] = 2,
+    workers: Annotated[int, option("INTEGER", "Workers at the start, 1-4.", min=1, max=4)] = 2,
     events: Annotated[
         Events,
-        typer.Option(
-            rich_help_panel=DISTURBANCES,
-            help="Which disturbances: kill (SIGKILL), freeze (SIGSTOP for 4-20 s), scale (more, fewer, others), "
+        option(
+            "",
+            "Which disturbances: kill (SIGKILL), freeze (SIGSTOP for 4-20 s), scale (more, fewer, others), "
             "worker (these three), broker (killed or stopped, and started again), all, none.",
+            DISTURBANCES,
         ),
     ] = Events.ALL,
-    every: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", rich_help_panel=DISTURBANCES, help="Mean time between disturbances."),
-    ] = 5.0,
+    every: Annotated[float, option("SECONDS", "Mean time between disturbances.", DISTURBANCES, min=0)] = 5.0,
     kills: Annotated[int, _count("kills of a worker")] = 0,
     freezes: Annotated[int, _count("freezes of a worker")] = 0,
     scale_changes: Annotated[int, _count("changes of the number of workers")] = 0,

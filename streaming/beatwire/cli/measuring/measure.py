@@ -21,6 +21,8 @@ from beatwire.cli.options import (
     ModelPath,
     Seed,
     examples,
+    flag,
+    option,
 )
 from beatwire.cli.terminal import print_message, stderr
 from beatwire.errors import UserError
@@ -56,10 +58,7 @@ def bench(
         ),
     ] = None,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Append the results to a file, one line of JSON each.", show_default="no file"
-        ),
+        Path | None, option("FILE", "Append the results to a file, one line of JSON each.", shown="no file")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -107,51 +106,32 @@ def evaluate(
         Path, typer.Argument(help="Folder of annotated WFDB records; with --alerts also a folder of such folders.")
     ],
     lead: Annotated[
-        str,
-        typer.Option(
-            metavar="first|best|all",
-            help="Leads to evaluate: the first, the best of each record, or all together.",
-        ),
+        str, option("first|best|all", "Leads to evaluate: the first, the best of each record, or all together.")
     ] = "first",
-    rivals: Annotated[
-        bool,
-        typer.Option("--rivals", metavar="", help="Run SleepECG, NeuroKit2 and WFDB's XQRS on the same records."),
-    ] = False,
+    rivals: Annotated[bool, flag("--rivals", "Run SleepECG, NeuroKit2 and WFDB's XQRS on the same records.")] = False,
     seed: Seed = 0,
     noise: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NOISE",
-            rich_help_panel=NOISE,
-            show_default="none",
-            help="Repeat the run with added noise: a WFDB record, several joined by +, or electrode-motion "
+        option(
+            "NOISE",
+            "Repeat the run with added noise: a WFDB record, several joined by +, or electrode-motion "
             "(simulated). Can be given several times.",
+            NOISE,
+            "none",
         ),
     ] = None,
-    snr: Annotated[
-        str,
-        typer.Option(
-            metavar="DB,...", rich_help_panel=NOISE, help="Signal-to-noise ratios in dB, separated by commas."
-        ),
-    ] = "12,6,0",
+    snr: Annotated[str, option("DB,...", "Signal-to-noise ratios in dB, separated by commas.", NOISE)] = "12,6,0",
     annotations: AnnotationEnding = "atr",
-    alerts: Annotated[
-        bool,
-        typer.Option("--alerts", metavar="", help="Judge the alerts alone; recordings without beats always are."),
-    ] = False,
+    alerts: Annotated[bool, flag("--alerts", "Judge the alerts alone; recordings without beats always are.")] = False,
     people: Annotated[
-        str,
-        typer.Option(metavar="all|development|held back", help="With --alerts: which half of the people, by a hash."),
+        str, option("all|development|held back", "With --alerts: which half of the people, by a hash.")
     ] = "all",
-    ward_beds: Annotated[int, typer.Option(min=0, help="With --alerts: beds of the simulated ward.")] = 200,
+    ward_beds: Annotated[int, option("", "With --alerts: beds of the simulated ward.", min=0)] = 200,
     model: ModelPath = None,
     detector: Detectors = DetectorKind.TREES,
     backend: Backends = BackendKind.AUTO,
     gpu_memory: GpuMemory = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="no file", help="Write the report as an HTML page."),
-    ] = None,
+    html: Annotated[Path | None, option("FILE", "Write the report as an HTML page.", shown="no file")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure the accuracy of beats, scores and alerts on annotated records.

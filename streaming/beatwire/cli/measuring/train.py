@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli.options import AnnotationEnding, Json, Seed, examples
+from beatwire.cli.options import AnnotationEnding, Json, Seed, examples, option
 from beatwire.cli.terminal import print_message, progress_bar
 
 Folders = Annotated[
@@ -17,19 +17,14 @@ Folders = Annotated[
 ]
 Weights = Annotated[
     Path,
-    typer.Option(
-        "--out",
-        metavar="FILE",
-        help="Model file to write, NAME.safetensors; its configuration, card and metrics are written beside it.",
+    option(
+        "--out FILE",
+        "Model file to write, NAME.safetensors; its configuration, card and metrics are written beside it.",
     ),
 ]
 NoiseRecords = Annotated[
     list[Path] | None,
-    typer.Option(
-        metavar="RECORD",
-        show_default="none",
-        help="WFDB record of noise without a heartbeat. Can be given several times.",
-    ),
+    option("RECORD", "WFDB record of noise without a heartbeat. Can be given several times.", shown="none"),
 ]
 
 train = typer.Typer(
@@ -57,11 +52,11 @@ def train_detector(
     out: Weights,
     noise: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="RECORD",
-            show_default="simulated electrode motion only",
-            help="WFDB record of noise without a heartbeat (of the noise stress test database: bw, ma). "
+        option(
+            "RECORD",
+            "WFDB record of noise without a heartbeat (of the noise stress test database: bw, ma). "
             "Can be given several times.",
+            shown="simulated electrode motion only",
         ),
     ] = None,
     seed: Seed = 0,
@@ -148,7 +143,7 @@ def train_ventricular(
 @train.command("scorer", epilog=examples("beatwire train scorer mitdb --out mine.pt2"))
 def train_scorer(
     folders: Folders,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write, NAME.pt2.")],
+    out: Annotated[Path, option("--out FILE", "File to write, NAME.pt2.")],
     seed: Seed = 0,
     annotations: AnnotationEnding = "atr",
     as_json: Json = False,

@@ -19,6 +19,7 @@ from beatwire.cli.options import (
     Rate,
     ScorerPath,
     examples,
+    option,
 )
 from beatwire.cli.terminal import print_message, progress_bar, stderr
 from beatwire.errors import UserError
@@ -40,21 +41,21 @@ def analyze(
     gain: Gain = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="no file",
-            help="Write the beats to this file; its ending selects the format: .csv, .csv.gz, .parquet, or .atr "
+        option(
+            "FILE",
+            "Write the beats to this file; its ending selects the format: .csv, .csv.gz, .parquet, or .atr "
             "(or other letters) for WFDB annotations. Alerts go to FILE.alerts.jsonl.",
+            shown="no file",
         ),
     ] = None,
     alerts: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="no file",
-            help="Write every begin and end of an alert to this file, one line of JSON each, with the fields of the "
+        option(
+            "FILE",
+            "Write every begin and end of an alert to this file, one line of JSON each, with the fields of the "
             "topic ecg.alerts; shortest durations and reminders are the monitor's. - is standard output; the summary "
             "then goes to standard error.",
+            shown="no file",
         ),
     ] = None,
     as_json: Json = False,
@@ -64,24 +65,24 @@ def analyze(
     gpu_memory: GpuMemory = None,
     chunk_ms: Annotated[
         float | None,
-        typer.Option(
-            min=1,
-            metavar="MS",
-            rich_help_panel=CUTTING,
-            show_default="off",
-            help="Process the recording in chunks of this many milliseconds, as a device sends them. "
+        option(
+            "MS",
+            "Process the recording in chunks of this many milliseconds, as a device sends them. "
             "Slower; the result is the same.",
+            CUTTING,
+            "off",
+            min=1,
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            metavar="INTEGER",
-            rich_help_panel=CUTTING,
-            show_default="off",
-            help="Process the recording in chunks of random length, drawn with this seed: up to twice --chunk-ms, "
+        option(
+            "INTEGER",
+            "Process the recording in chunks of random length, drawn with this seed: up to twice --chunk-ms, "
             "or 2 s without it. The result is the same.",
+            CUTTING,
+            "off",
+            min=0,
         ),
     ] = None,
 ) -> None:

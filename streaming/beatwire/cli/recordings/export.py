@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples, option
 from beatwire.cli.terminal import print_message
 from beatwire.errors import UserError
 from beatwire.outputs import check_output, write_output
@@ -52,41 +52,34 @@ def _export() -> None:
 def fhir(
     resource: Annotated[
         ResourceKind,
-        typer.Option(
-            help="observation: the heart rate of each minute, FHIR R5. device-alert: alerts, FHIR R6, which is a "
-            "draft: experimental, not validated."
+        option(
+            "",
+            "observation: the heart rate of each minute, FHIR R5. device-alert: alerts, FHIR R6, which is a "
+            "draft: experimental, not validated.",
         ),
     ] = ResourceKind.OBSERVATION,
     beats: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default="from Kafka", help="Beats of analyze --out, .csv, .csv.gz or .parquet."
-        ),
+        Path | None, option("FILE", "Beats of analyze --out, .csv, .csv.gz or .parquet.", shown="from Kafka")
     ] = None,
-    alerts: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="from Kafka", help="Alerts of analyze --alerts."),
-    ] = None,
+    alerts: Annotated[Path | None, option("FILE", "Alerts of analyze --alerts.", shown="from Kafka")] = None,
     stream: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID",
-            show_default="all streams; the name of the file",
-            help="This stream only; of a file of analyze the pseudonym of its subject.",
+        option(
+            "ID",
+            "This stream only; of a file of analyze the pseudonym of its subject.",
+            shown="all streams; the name of the file",
         ),
     ] = None,
     start: Annotated[
         datetime | None,
-        typer.Option(
+        option(
+            "TIME",
+            "Beginning of the recording that analyze has read, UTC: its files count from there.",
+            shown="1970-01-01T00:00:00Z",
             formats=["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"],
-            metavar="TIME",
-            show_default="1970-01-01T00:00:00Z",
-            help="Beginning of the recording that analyze has read, UTC: its files count from there.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default="standard output", help="The Bundle, JSON.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "The Bundle, JSON.", shown="standard output")] = None,
     bootstrap: Bootstrap = None,
     properties: Properties = None,
     prefix: TopicPrefix = None,

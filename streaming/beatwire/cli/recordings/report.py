@@ -17,6 +17,7 @@ from beatwire.cli.options import (
     ModelPath,
     Rate,
     examples,
+    option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
 
@@ -39,10 +40,10 @@ def report(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Recordings to report: {SOURCES}.")],
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default="NAME.html here, if there is none",
-            help="Write the report to this HTML file; for several recordings, to this folder with an index.",
+        option(
+            "FILE",
+            "Write the report to this HTML file; for several recordings, to this folder with an index.",
+            shown="NAME.html here, if there is none",
         ),
     ] = None,
     lead: Lead = "all",
@@ -51,10 +52,10 @@ def report(
     gain: Gain = None,
     annotations: Annotated[
         str | None,
-        typer.Option(
-            metavar="ENDING",
-            show_default="atr, where there is one",
-            help="Ending of the annotation files of WFDB records, which are shown beside the beats: atr, qrs, ...",
+        option(
+            "ENDING",
+            "Ending of the annotation files of WFDB records, which are shown beside the beats: atr, qrs, ...",
+            shown="atr, where there is one",
         ),
     ] = None,
     as_json: Json = False,

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples, option
 from beatwire.cli.terminal import moment, print_message, print_result
 from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
@@ -34,8 +33,7 @@ def alerts(
     prefix: TopicPrefix = None,
     config: ConfigFile = None,
     streams: Annotated[
-        list[str] | None,
-        typer.Option("--stream", metavar="ID", show_default="all streams", help="This stream only; may be repeated."),
+        list[str] | None, option("--stream ID", "This stream only; may be repeated.", shown="all streams")
     ] = None,
     as_json: Json = False,
 ) -> None:

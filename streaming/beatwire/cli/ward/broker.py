@@ -9,7 +9,17 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, RegistryUrl, Seed, TopicPrefix, examples
+from beatwire.cli.options import (
+    Bootstrap,
+    ConfigFile,
+    Json,
+    Properties,
+    RegistryUrl,
+    Seed,
+    TopicPrefix,
+    examples,
+    option,
+)
 from beatwire.cli.terminal import Line, print_result
 
 BROKER_EXAMPLES = examples("beatwire broker", "beatwire broker --port 9192 --dir ./kafka-log")
@@ -41,23 +51,17 @@ class BrokerKind(StrEnum):
 
 
 def demo(
-    streams: Annotated[
-        int, typer.Option(min=1, metavar="INTEGER", help="Number of beds in the synthetic ward; one stream each.")
-    ] = 8,
+    streams: Annotated[int, option("INTEGER", "Number of beds in the synthetic ward; one stream each.", min=1)] = 8,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            min=10,
-            metavar="SECONDS",
-            show_default="until Ctrl-C on a terminal, otherwise 30",
-            help="Duration of the demo.",
-        ),
+        option("SECONDS", "Duration of the demo.", shown="until Ctrl-C on a terminal, otherwise 30", min=10),
     ] = None,
     broker: Annotated[
         BrokerKind,
-        typer.Option(
-            help="Broker to start: kafka (a real Apache Kafka), mock (the mock cluster of librdkafka), "
-            "or auto (kafka if it is installed, otherwise mock)."
+        option(
+            "",
+            "Broker to start: kafka (a real Apache Kafka), mock (the mock cluster of librdkafka), "
+            "or auto (kafka if it is installed, otherwise mock).",
         ),
     ] = BrokerKind.AUTO,
     seed: Seed = 0,
@@ -82,24 +86,21 @@ def demo(
 
 
 def broker(
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="TCP port to listen on; 0 selects a free port.")
-    ] = 9092,
+    port: Annotated[int, option("PORT", "TCP port to listen on; 0 selects a free port.", min=0, max=65535)] = 9092,
     directory: Annotated[
         Path | None,
-        typer.Option(
-            "--dir",
-            metavar="FOLDER",
-            show_default="a temporary folder, deleted at exit",
-            help="Folder for the log of the broker, which holds all messages.",
+        option(
+            "--dir FOLDER",
+            "Folder for the log of the broker, which holds all messages.",
+            shown="a temporary folder, deleted at exit",
         ),
     ] = None,
     jars: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            show_default="downloaded once, 44 MB, and kept in the user's cache",
-            help="Folder with the jar files of Kafka, for a machine without network access.",
+        option(
+            "FOLDER",
+            "Folder with the jar files of Kafka, for a machine without network access.",
+            shown="downloaded once, 44 MB, and kept in the user's cache",
         ),
     ] = None,
 ) -> None:
@@ -118,16 +119,10 @@ def topics(
     prefix: TopicPrefix = None,
     config: ConfigFile = None,
     partitions: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="INTEGER", help="Partitions of each topic; at most that many workers can share the streams."
-        ),
+        int, option("INTEGER", "Partitions of each topic; at most that many workers can share the streams.", min=1)
     ] = 4,
     replication: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="INTEGER", show_default="the setting of the broker", help="Copies of each message."
-        ),
+        int | None, option("INTEGER", "Copies of each message.", shown="the setting of the broker", min=1)
     ] = None,
     registry: RegistryUrl = None,
 ) -> None:

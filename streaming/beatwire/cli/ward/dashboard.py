@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from beatwire.cli.options import Bootstrap, ConfigFile, ModelPath, Properties, TopicPrefix, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, ModelPath, Properties, TopicPrefix, examples, flag, option
 
 if TYPE_CHECKING:
     from beatwire.alerts.settings import Settings
@@ -22,35 +22,18 @@ EXAMPLES = examples(
 def dashboard(
     bootstrap: Bootstrap = None,
     port: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            metavar="PORT",
-            show_default="8765",
-            help="TCP port to listen on; 0 selects a free port.",
-        ),
+        int | None, option("PORT", "TCP port to listen on; 0 selects a free port.", shown="8765", min=0, max=65535)
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default="127.0.0.1",
-            help="Address to listen on; other than this machine's needs --token.",
-        ),
+        option("ADDRESS", "Address to listen on; other than this machine's needs --token.", shown="127.0.0.1"),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            show_default="none",
-            envvar="BEATWIRE_TOKEN",
-            help="What a browser must present, 16 characters or more.",
-        ),
+        option("TEXT", "What a browser must present, 16 characters or more.", shown="none", envvar="BEATWIRE_TOKEN"),
     ] = None,
     read_only: Annotated[
-        bool | None,
-        typer.Option("--read-only", metavar="", show_default=False, help="Do not publish acknowledgements and limits."),
+        bool | None, flag("--read-only", "Do not publish acknowledgements and limits.", shown=False)
     ] = None,
     model: ModelPath = None,
     properties: Properties = None,

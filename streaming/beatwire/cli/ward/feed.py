@@ -23,6 +23,7 @@ from beatwire.cli.options import (
     RegistryUrl,
     TopicPrefix,
     examples,
+    option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result
 from beatwire.cli.ward.broker import BrokerKind
@@ -72,28 +73,20 @@ DEVICES = (
 
 Sources = Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}.")]
 StreamId = Annotated[
-    str | None,
-    typer.Option(
-        "--stream", metavar="ID", show_default="from the device", help="Id of the stream; for a source of one device."
-    ),
+    str | None, option("--stream ID", "Id of the stream; for a source of one device.", shown="from the device")
 ]
 SpoolFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--spool",
-        metavar="FOLDER",
-        show_default="in memory, up to 256 MiB",
-        help="Folder in which messages wait for the broker. What is left there is sent by the next feed.",
+    option(
+        "--spool FOLDER",
+        "Folder in which messages wait for the broker. What is left there is sent by the next feed.",
+        shown="in memory, up to 256 MiB",
     ),
 ]
 RecordFolder = Annotated[
-    Path | None,
-    typer.Option("--record", metavar="FOLDER", show_default="nothing is kept", help="Keep what comes as WFDB records."),
+    Path | None, option("--record FOLDER", "Keep what comes as WFDB records.", shown="nothing is kept")
 ]
-Seconds = Annotated[
-    float | None,
-    typer.Option(min=0.1, metavar="SECONDS", show_default="until Ctrl-C", help="Stop after this time."),
-]
+Seconds = Annotated[float | None, option("SECONDS", "Stop after this time.", shown="until Ctrl-C", min=0.1)]
 
 
 def feed(
@@ -147,10 +140,9 @@ def feed(
 def watch(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}. Or {SOURCES}.")],
     stream: StreamId = None,
-    speed: Annotated[str, typer.Option(metavar="FACTOR", help="Of recordings: multiple of real time.")] = "1",
+    speed: Annotated[str, option("FACTOR", "Of recordings: multiple of real time.")] = "1",
     broker: Annotated[
-        BrokerKind,
-        typer.Option(help="Broker to start, as of the demo. The mock starts at once and keeps the last minutes."),
+        BrokerKind, option("", "Broker to start, as of the demo. The mock starts at once and keeps the last minutes.")
     ] = BrokerKind.MOCK,
     record: RecordFolder = None,
     seconds: Seconds = None,

@@ -27,6 +27,7 @@ from beatwire.cli.options import (
     ScorerPath,
     TopicPrefix,
     examples,
+    option,
 )
 from beatwire.signals import TERMINATED, stop_with_parent
 
@@ -67,71 +68,59 @@ class LogLevel(StrEnum):
 def monitor(
     bootstrap: Bootstrap = None,
     group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default="beatwire",
-            help="Consumer group. The monitors of one group share the streams.",
-        ),
+        str | None, option("NAME", "Consumer group. The monitors of one group share the streams.", shown="beatwire")
     ] = None,
     delivery: Annotated[
         Delivery | None,
-        typer.Option(
-            rich_help_panel=SERVICE,
-            show_default="exactly-once",
-            help="Delivery guarantee. exactly-once: in transactions; at-least-once: a crash can repeat messages.",
+        option(
+            "",
+            "Delivery guarantee. exactly-once: in transactions; at-least-once: a crash can repeat messages.",
+            SERVICE,
+            "exactly-once",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "INTEGER",
+            "Number of processes that share the partitions; at most one per partition has work.",
+            SERVICE,
+            "1",
             min=1,
-            metavar="INTEGER",
-            rich_help_panel=SERVICE,
-            show_default="1",
-            help="Number of processes that share the partitions; at most one per partition has work.",
         ),
     ] = None,
     threads: Threads = None,
     metrics_port: Annotated[
         int | None,
-        typer.Option(
-            metavar="PORT",
-            rich_help_panel=SERVICE,
-            show_default="nothing is served",
-            help="Serve /metrics, /healthz and /readyz of all workers on this TCP port; 0 selects a free one.",
+        option(
+            "PORT",
+            "Serve /metrics, /healthz and /readyz of all workers on this TCP port; 0 selects a free one.",
+            SERVICE,
+            "nothing is served",
         ),
     ] = None,
     metrics_address: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            rich_help_panel=SERVICE,
-            show_default="127.0.0.1",
-            help="Address to listen on for metrics and health; 0.0.0.0 listens to other machines too.",
+        option(
+            "ADDRESS",
+            "Address to listen on for metrics and health; 0.0.0.0 listens to other machines too.",
+            SERVICE,
+            "127.0.0.1",
         ),
     ] = None,
     log_format: Annotated[
-        LogFormat | None,
-        typer.Option(
-            rich_help_panel=SERVICE,
-            show_default="console",
-            help="Lines on standard error. json: one object a line.",
-        ),
+        LogFormat | None, option("", "Lines on standard error. json: one object a line.", SERVICE, "console")
     ] = None,
-    log_level: Annotated[
-        LogLevel | None,
-        typer.Option(rich_help_panel=SERVICE, show_default="info", help="The lowest level that is written."),
-    ] = None,
+    log_level: Annotated[LogLevel | None, option("", "The lowest level that is written.", SERVICE, "info")] = None,
     model: ModelPath = None,
     scorer: ScorerPath = None,
     score_within: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "SECONDS",
+            "Stop scoring beats while the monitor is further behind the broker than this; 0: always score.",
+            shown="30",
             min=0,
-            metavar="SECONDS",
-            show_default="30",
-            help="Stop scoring beats while the monitor is further behind the broker than this; 0: always score.",
         ),
     ] = None,
     backend: BackendOrNone = None,

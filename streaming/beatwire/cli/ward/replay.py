@@ -25,6 +25,7 @@ from beatwire.cli.options import (
     RegistryUrl,
     TopicPrefix,
     examples,
+    option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
 
@@ -57,59 +58,47 @@ def replay(
     bootstrap: Bootstrap = None,
     streams: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "INTEGER",
+            "Number of streams. If there are fewer sources, they repeat, each from another position.",
+            shown="one per source",
             min=1,
-            metavar="INTEGER",
-            show_default="one per source",
-            help="Number of streams. If there are fewer sources, they repeat, each from another position.",
         ),
     ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", show_default="all of it", help="Signal to send of each stream."),
-    ] = None,
-    chunk_ms: Annotated[
-        float, typer.Option(min=1, metavar="MS", help="Signal in each message (chunk), in milliseconds.")
-    ] = 200,
+    seconds: Annotated[float | None, option("SECONDS", "Signal to send of each stream.", shown="all of it")] = None,
+    chunk_ms: Annotated[float, option("MS", "Signal in each message (chunk), in milliseconds.", min=1)] = 200,
     bundle: Bundle = 1,
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
     backend: Annotated[
-        BackendKind, typer.Option(help="Where CSV files are parsed. auto: on the GPU if there is a usable one.")
+        BackendKind, option("", "Where CSV files are parsed. auto: on the GPU if there is a usable one.")
     ] = BackendKind.CPU,
     speed: Annotated[
-        str,
-        typer.Option(
-            metavar="FACTOR|max",
-            rich_help_panel=PACE,
-            help="Multiple of real time; max: as fast as the consumer group of --group reads.",
-        ),
+        str, option("FACTOR|max", "Multiple of real time; max: as fast as the consumer group of --group reads.", PACE)
     ] = "1",
     group: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=PACE,
-            show_default="no limit; beatwire on the mock broker",
-            help="Faster than real time: the consumer group whose unread messages are limited.",
+        option(
+            "NAME",
+            "Faster than real time: the consumer group whose unread messages are limited.",
+            PACE,
+            "no limit; beatwire on the mock broker",
         ),
     ] = None,
     faults: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME=VALUE,...",
-            rich_help_panel=PACE,
-            show_default="none",
-            help="Faults to inject. Fractions (0-1) of the chunks: dropped, duplicated, reordered, late, clock_jump, "
+        option(
+            "NAME=VALUE,...",
+            "Faults to inject. Fractions (0-1) of the chunks: dropped, duplicated, reordered, late, clock_jump, "
             "lead_off, malformed; no_value, sessions (one for each chunk), rival (a second sender with the same id), "
             "stuck (the index of the first sample). Sizes: window (chunks), late_s, jump_s, off_s (seconds). "
             "Example: dropped=0.01,late=0.001,late_s=5.",
+            PACE,
+            "none",
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="INTEGER", rich_help_panel=PACE, help="Random seed of the faults.")
-    ] = 0,
+    seed: Annotated[int, option("INTEGER", "Random seed of the faults.", PACE, min=0)] = 0,
     properties: Properties = None,
     prefix: TopicPrefix = None,
     registry: RegistryUrl = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples, flag, option
 from beatwire.cli.terminal import Line, print_message, print_result
 from beatwire.errors import UserError
 
@@ -21,10 +21,7 @@ LIMITS_EXAMPLES = examples(
     "beatwire limits bed-1 asystole=5 tachycardia=140 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
     "beatwire limits bed-1 --reset --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
 )
-By = Annotated[
-    str | None,
-    typer.Option("--by", metavar="NAME", show_default="none", help="Who does it: it is part of the audit log."),
-]
+By = Annotated[str | None, option("--by NAME", "Who does it: it is part of the audit log.", shown="none")]
 
 
 class LimitsCommand(TyperCommand):
@@ -86,7 +83,7 @@ def limits(
         ),
     ] = None,
     by: By = None,
-    reset: Annotated[bool, typer.Option("--reset", metavar="", help="Return to the defaults.")] = False,
+    reset: Annotated[bool, flag("--reset", "Return to the defaults.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print or change the limits of a stream's alert rules.

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples, flag, option
 from beatwire.cli.terminal import moment, print_message
 from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
@@ -51,21 +51,17 @@ def tail(
     config: ConfigFile = None,
     streams: Annotated[
         list[str] | None,
-        typer.Option(
-            "--stream",
-            metavar="ID",
-            show_default="all streams",
-            help="Print this stream only; may be repeated. A stream that does not exist yet is waited for. "
+        option(
+            "--stream ID",
+            "Print this stream only; may be repeated. A stream that does not exist yet is waited for. "
             "Of dead letters: this key.",
+            shown="all streams",
         ),
     ] = None,
     earliest: Annotated[
-        bool,
-        typer.Option(
-            "--from-beginning", metavar="", help="Start with the oldest message in place of the next new one."
-        ),
+        bool, flag("--from-beginning", "Start with the oldest message in place of the next new one.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object per line.")] = False,
+    as_json: Annotated[bool, flag("--json", "Print one JSON object per line.")] = False,
 ) -> None:
     """Print beats, alerts or dead letters as they are published, until Ctrl-C.
 
