@@ -20,7 +20,7 @@ import numpy as np
 from beatwire.recordings.record import check_rate
 
 from beatwire_producers.devices.clock_line import ClockLine
-from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
 from beatwire_producers.devices.rates import RateCheck
 from beatwire_producers.devices.seen import Seen, hash_of
 
@@ -32,8 +32,6 @@ _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _RECENT_S = 5.0
-_EARLIEST_S, _LATEST_S = 5e8, 4e9  # since 1970: a clock that says less, or more, is not set
-MOST_S = 1e12  # a time beyond is damaged: as if there was none
 
 
 class Placed(NamedTuple):
@@ -126,7 +124,7 @@ class ByTime:
         self._next = max(self._next, index + count)
         self._last_arrival_s = packet.arrival_s
         taken_s = self._offset_s + self._clock.time_of(index)
-        is_set = (_EARLIEST_S if self.described.is_epoch else -_LATEST_S) < taken_s < _LATEST_S
+        is_set = (EARLIEST_S if self.described.is_epoch else -LATEST_S) < taken_s < LATEST_S
         time_us = round(1e6 * (taken_s if is_set else sent_s))
         return Placed(self.session, index, time_us, packet)
 

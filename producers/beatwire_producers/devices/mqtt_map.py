@@ -37,7 +37,7 @@ from beatwire.errors import UserError, shown
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
 
-from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
 
@@ -62,8 +62,6 @@ _FIELDS_OF_JSON = (
     Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
     Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )
-_EPOCH_S, _LATEST_S = 5e8, 4e9  # a time after 1985 and before 2096 is one since 1970
-_MOST_S = 1e12  # no clock says more
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
@@ -193,7 +191,7 @@ class Decoder:
         """Return what is described; what a message does not say is as in the one before."""
         options, before, get = self._options, self._described.get(stream), fields.get
         if time_s is not None:
-            self._is_epoch.setdefault(stream, _EPOCH_S < time_s < _LATEST_S)
+            self._is_epoch.setdefault(stream, EARLIEST_S < time_s < LATEST_S)
         known_leads = before.leads if before is not None and len(before.leads) == count else self._leads
         leads = tuple(get("leads") or known_leads) or tuple(f"lead{k}" for k in range(count))
         if len(leads) != count:
@@ -278,7 +276,7 @@ def _seconds(fields: dict[str, Any]) -> float | None:
         if value is None:
             continue
         scale = per_second or next((s for s in (1.0, 1e3, 1e6) if abs(value) < 1e11 * s), 1e9)
-        if not abs(value) <= _MOST_S * scale:
-            raise UnreadableError(f"expected {name}: at most {_MOST_S:g} seconds; got {shown(value)}")
+        if not abs(value) <= MOST_S * scale:
+            raise UnreadableError(f"expected {name}: at most {MOST_S:g} seconds; got {shown(value)}")
         return float(value / scale)
     return None

@@ -16,6 +16,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+EARLIEST_S, LATEST_S = 5e8, 4e9  # 1985 and 2096, since 1970: a clock that says less, or more, counts from another time
+MOST_S = 1e12  # a time beyond is damaged: no clock says more
+
 
 class DeviceAwayError(Exception):
     """The device does not answer, or not any more; the text is a short reason."""

@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from beatwire_producers.devices.by_time import MOST_S, ByTime, Placed
-from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.by_time import ByTime, Placed
+from beatwire_producers.devices.packets import MOST_S, Description, Packet
 from beatwire_producers.devices.rates import measured_rate
 from beatwire_producers.devices.seen import hash_of
 
