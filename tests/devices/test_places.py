@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -241,6 +242,39 @@ def test_a_rate_is_measured_where_a_count_is_damaged() -> None:
         count = 1 << 64 if k == 29 else 25 * k
         placer.place(Packet(np.arange(25 * k, 25 * (k + 1))[None], START_S + (k + 1) / 10, START_S + k / 10, count))
     assert placer.rate_hz == 250.0
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=st.sampled_from([100.0, 130.0, 250.0, 500.0]),
+    size=st.integers(8, 50),
+    damaged=st.dictionaries(
+        st.integers(0, 12),
+        st.sampled_from([None, 0.0, 1e300, -1e13, 5e11, float("nan"), START_S - 60, START_S + 3_600]),
+        min_size=1,
+        max_size=3,
+    ),
+    is_epoch=st.booleans(),
+)
+@example(rate_hz=250.0, size=25, damaged={0: None}, is_epoch=True)
+@example(rate_hz=250.0, size=25, damaged={0: 0.0}, is_epoch=False)
+def test_a_rate_is_measured_where_times_are_damaged_and_they_move_nothing(
+    rate_hz: float, size: int, damaged: dict[int, float | None], is_epoch: bool
+) -> None:
+    places = sorted(damaged)
+    assume(all(b - a > 1 for a, b in itertools.pairwise(places)))  # two in a row are a clock that was set
+    placer, placed = Placer(Description("bed-1", is_epoch=is_epoch)), []
+    packet_s = size / rate_hz
+    last = round(6.0 / packet_s)
+    assume(places[-1] < 3.0 / packet_s - 3)
+    for k in range(last):
+        time_s = damaged.get(k, START_S + k * packet_s)
+        samples = np.arange(size * k, size * (k + 1))[None]
+        placed += placer.place(Packet(samples, START_S + (k + 1) * packet_s, time_s))
+    placed += placer.close()
+    assert placer.rate_hz == pytest.approx(rate_hz, rel=1e-3)
+    assert [one.first for one in placed] == [size * k for k in range(last)]
+    assert max(abs(one.time_us / 1e6 - START_S - one.first / rate_hz) for one in placed) < 0.1
 
 
 @settings(max_examples=draws(30), deadline=None)

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from beatwire_producers.devices.by_time import ByTime, Placed
 from beatwire_producers.devices.packets import MOST_S, Description, Packet
-from beatwire_producers.devices.rates import measured_rate
+from beatwire_producers.devices.rates import measured_rate, with_repaired_times
 from beatwire_producers.devices.seen import hash_of
 
 __all__ = ["Placed", "Placer"]
@@ -68,9 +68,12 @@ class Placer(ByTime):
         span_s = packet.arrival_s - self._learnt[0].arrival_s
         if span_s < _LEARN_S[has_times] and len(self._learnt) < _MOST_LEARNT:
             return []
-        self.rate_hz = measured_rate(self.described, self._learnt)
+        learnt, repaired = with_repaired_times(self._learnt)
+        if repaired:
+            self._note(f"{repaired} of its first {len(learnt)} times are damaged: taken from those beside them")
+        self.rate_hz = measured_rate(self.described, learnt)
         self._note(f"rate: {self.rate_hz:.7g} Hz, measured from {span_s:.1f} s of its packets")
-        learnt, self._learnt = self._learnt, []
+        self._learnt = []
         return [placed for one in learnt for placed in self._place(one)]
 
     def idle(self, now_s: float) -> list[Placed]:

@@ -7,6 +7,7 @@ Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from beatwire.errors import UserError
@@ -18,6 +19,7 @@ from beatwire_producers.devices.packets import Description, Packet
 _FEWEST = 4  # packets
 _COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
 _LARGEST = 1 << 52  # samples from the first count to the last
+_JUMP_S, _JUMP_STEPS = 1.0, 20.0  # a time that jumps by more, in seconds and in steps, may be damaged
 _OTHER = 0.03  # so far from the stated rate is another one
 
 
@@ -48,6 +50,33 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
         return check_rate(where, rate_and_positions(where, "time", np.repeat(seconds, sizes), None)[0])
     except UserError as error:
         raise _unknown(where, str(error)) from None
+
+
+def with_repaired_times(packets: Sequence[Packet]) -> tuple[list[Packet], int]:
+    """Return packets with times that are missing or damaged replaced, and how many are; without any if most are.
+
+    A time is damaged if it leaves the line of its neighbours for one packet alone. It is interpolated.
+    """
+    times = np.array([np.nan if packet.time_s is None else packet.time_s for packet in packets])
+    sizes = np.array([packet.samples.shape[1] for packet in packets])
+    at = np.cumsum(sizes) - sizes
+    known = np.flatnonzero(~np.isnan(times))
+    if len(known) > 2:
+        step = np.diff(times[known])
+        largest_s = max(_JUMP_S, _JUMP_STEPS * float(np.median(np.abs(step))))
+        jumps, across = np.abs(step) > largest_s, np.abs(times[known[2:]] - times[known[:-2]]) <= 2 * largest_s
+        alone = jumps[:-1] & jumps[1:] & across
+        ends = [jumps[0] and not jumps[1], jumps[-1] and not jumps[-2]] if len(known) > 3 else [False, False]
+        known = known[~np.array([ends[0], *alone, ends[1]])]
+    if 2 * len(known) <= len(packets):
+        return [replace(packet, time_s=None) for packet in packets], 0
+    missing = set(range(len(packets))) - set(known.tolist())
+    per_s = (times[known[-1]] - times[known[0]]) / max(1, at[known[-1]] - at[known[0]])
+    repaired = np.interp(at, at[known], times[known])
+    repaired += per_s * (np.minimum(0, at - at[known[0]]) + np.maximum(0, at - at[known[-1]]))
+    times_s = repaired.tolist()
+    made = [replace(one, time_s=times_s[k]) if k in missing else one for k, one in enumerate(packets)]
+    return made, len(missing)
 
 
 def _unknown(where: str, got: str) -> UserError:
