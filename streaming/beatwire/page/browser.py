@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
 import time
 from typing import Any
 
@@ -23,7 +22,7 @@ from beatwire.page import protocol
 from beatwire.page.desk import Desk
 from beatwire.page.protocol import Block
 from beatwire.page.ward import Ward
-from beatwire.wire.staff import NAME, STREAM_ID, is_name, is_stream_id
+from beatwire.wire.staff import STREAM_ID, is_stream_id
 
 FLUSH_S = 0.125
 WARD_S = 1.0
@@ -124,15 +123,15 @@ class Browser:
             raise ValueError("expected a JSON message") from None
         kind = message.get("type") if isinstance(message, dict) else None
         if kind == "ward":
-            self._query = _text(message, "query", 0, 64)
-            self._offset = _integer(message, "offset", 0, 1 << 31)
-            self._limit = _integer(message, "limit", 0, protocol.MOST_BEDS)
-            self._alarms_only = _flag(message, "alarms_only", default=False)
+            self._query = protocol.text_of(message, "query", 0, 64)
+            self._offset = protocol.integer_of(message, "offset", 0, 1 << 31)
+            self._limit = protocol.integer_of(message, "limit", 0, protocol.MOST_BEDS)
+            self._alarms_only = protocol.flag_of(message, "alarms_only", default=False)
             self._ward_due = True
         elif kind == "watch":
             self._watch(message)
         elif kind == "seen":
-            self._seen = max(self._seen, _integer(message, "number", 0, self._number))
+            self._seen = max(self._seen, protocol.integer_of(message, "number", 0, self._number))
         elif kind == "ack":
             await self._acknowledge(message)
             return
@@ -146,7 +145,7 @@ class Browser:
     def _watch(self, message: dict[str, Any]) -> None:
         streams, leads = message.get("streams"), message.get("leads", "first")
         most = 1 if leads == "all" else protocol.MOST_WATCHED
-        beats = _flag(message, "beats", default=True)
+        beats = protocol.flag_of(message, "beats", default=True)
         if leads not in ("first", "all"):
             raise ValueError("watch: expected leads 'first' or 'all'")
         if not isinstance(streams, list) or len(streams) > most or not all(map(is_stream_id, streams)):
@@ -159,8 +158,8 @@ class Browser:
         self._ward_due = self._ward_due or count > 1
 
     async def _acknowledge(self, message: dict[str, Any]) -> None:
-        alert, stream = _text(message, "alert", 1, 64), _text(message, "stream", 1, 64)
-        by, desk = _by(message), self._staffed("ack")
+        alert, stream = protocol.text_of(message, "alert", 1, 64), protocol.text_of(message, "stream", 1, 64)
+        by, desk = protocol.by_of(message), self._staffed("ack")
         if not self._ward.has_alert(alert, stream):
             raise ValueError("ack: expected an alert that is in force; it has ended or is of another stream")
         try:
@@ -180,7 +179,9 @@ class Browser:
             if kind == "limits":
                 rows = await asyncio.to_thread(desk.limits, stream)
             else:
-                rows, replaced = await asyncio.to_thread(desk.change, stream, _changes(message), _by(message))
+                rows, replaced = await asyncio.to_thread(
+                    desk.change, stream, protocol.limits_of(message), protocol.by_of(message)
+                )
         except (FatalError, UserError) as error:
             raise ValueError(str(error)) from None
         await self._send(
@@ -266,43 +267,3 @@ class Browser:
                 await self._socket.send_bytes(message)
             else:
                 await self._socket.send_text(json.dumps(message, allow_nan=False))
-
-
-def _by(message: dict[str, Any]) -> str:
-    by = message.get("by")
-    if not isinstance(by, str) or not is_name(by):
-        raise ValueError(f"{message['type']}: expected by of {NAME}")
-    return by.strip()
-
-
-def _changes(message: dict[str, Any]) -> dict[str, float | None]:
-    """Return rule -> limit; None: the default."""
-    given = message.get("limits")
-    if not isinstance(given, dict) or not given:
-        raise ValueError("set limits: expected limits: an object of rules and numbers, null for the default")
-    for rule, value in given.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (is_number and math.isfinite(value)):
-            raise ValueError(f"set limits: expected a number or null for {rule[:64]!r}")
-    return {rule: None if value is None else float(value) for rule, value in given.items()}
-
-
-def _flag(message: dict[str, Any], name: str, *, default: bool) -> bool:
-    value = message.get(name, default)
-    if not isinstance(value, bool):
-        raise ValueError(f"{message['type']}: expected {name} true or false")
-    return value
-
-
-def _text(message: dict[str, Any], name: str, least: int, most: int) -> str:
-    value = message.get(name, "" if least == 0 else None)
-    if not isinstance(value, str) or not least <= len(value) <= most or (value and not value.isprintable()):
-        raise ValueError(f"{message['type']}: expected {name} of {least}-{most} printable characters")
-    return value
-
-
-def _integer(message: dict[str, Any], name: str, least: int, most: int) -> int:
-    value = message.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{message['type']}: expected {name} of {least}-{most}")
-    return value

@@ -1,17 +1,20 @@
 """The messages between the page's server and its browsers: ``docs/reference/page-protocol.md`` as code.
 
-In: samples of streams. Out: one binary message; and back, for tests and other clients. No state. All numbers are
+In: samples of streams. Out: one binary message; and back, for tests and other clients. In: a message of a browser. Out:
+the value of one of its fields, or ValueError with what was expected. No state. All numbers are
 little-endian; every block begins at a multiple of 8 bytes, so that a browser reads samples without a copy.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from beatwire.records import I16
+from beatwire.wire.staff import NAME, is_name
 
 VERSION = 1
 MAGIC = 0x42574531  # "BWE1"
@@ -99,3 +102,47 @@ def decode_samples(message: bytes) -> tuple[int, list[Block]]:
             )
         )  # fmt: skip
     return int(header["number"]), blocks
+
+
+def by_of(message: dict[str, Any]) -> str:
+    """Return who sends a message, as it is stored."""
+    by = message.get("by")
+    if not isinstance(by, str) or not is_name(by):
+        raise ValueError(f"{message['type']}: expected by of {NAME}")
+    return by.strip()
+
+
+def limits_of(message: dict[str, Any]) -> dict[str, float | None]:
+    """Return rule -> limit; None: the default."""
+    given = message.get("limits")
+    if not isinstance(given, dict) or not given:
+        raise ValueError("set limits: expected limits: an object of rules and numbers, null for the default")
+    for rule, value in given.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and math.isfinite(value)):
+            raise ValueError(f"set limits: expected a number or null for {rule[:64]!r}")
+    return {rule: None if value is None else float(value) for rule, value in given.items()}
+
+
+def flag_of(message: dict[str, Any], name: str, *, default: bool) -> bool:
+    """Return a field that is true or false."""
+    value = message.get(name, default)
+    if not isinstance(value, bool):
+        raise ValueError(f"{message['type']}: expected {name} true or false")
+    return value
+
+
+def text_of(message: dict[str, Any], name: str, least: int, most: int) -> str:
+    """Return a field of so many printable characters."""
+    value = message.get(name, "" if least == 0 else None)
+    if not isinstance(value, str) or not least <= len(value) <= most or (value and not value.isprintable()):
+        raise ValueError(f"{message['type']}: expected {name} of {least}-{most} printable characters")
+    return value
+
+
+def integer_of(message: dict[str, Any], name: str, least: int, most: int) -> int:
+    """Return a field that is a whole number of a range."""
+    value = message.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError(f"{message['type']}: expected {name} of {least}-{most}")
+    return value

@@ -19,6 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.publishing.producer import Producer
+from beatwire.records import Outgoing
 
 LARGEST_BYTES = 900_000  # of key and value together: Kafka's default limit is 1 MB a message, headers included
 _TRUNCATED_BYTES = 65_536
@@ -65,6 +66,22 @@ class Sender:
         self._denied: KafkaError | None = None
         self.refused = ""
         self.producer = self._open(settings or {})
+
+    def send_all(self, outgoing: Sequence[Outgoing]) -> None:
+        """Queue the messages of a tick.
+
+        Raises
+        ------
+        UserError, FatalError
+            See `check`.
+        """
+        for messages in outgoing:
+            if messages.tombstones:
+                self.send(messages.topic, messages.keys, [None] * len(messages.keys))
+            elif messages.headers is None:
+                self.send(messages.topic, messages.keys, messages.values)
+            else:
+                self.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
         """Queue messages; wait while the buffer is full."""

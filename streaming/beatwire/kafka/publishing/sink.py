@@ -28,7 +28,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
-from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
+from beatwire.kafka.cluster import Cluster, UnansweredError
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.left_open import LeftOpen
@@ -112,10 +112,10 @@ class Sink:
             transactions = self._current(source, epoch)
             try:
                 self._begin(transactions)
-                self._send(transactions.sender, outgoing)
+                transactions.sender.send_all(outgoing)
                 self._ahead = transactions, len(outgoing)
             except KafkaException as error:
-                self._raise_if_permanent(transactions, error)
+                transactions.raise_if_permanent(error)
                 transactions.abort()
 
     def publish(
@@ -145,7 +145,7 @@ class Sink:
             The broker refuses a message, or is away for too long.
         """
         if isinstance(self._output, Sender):
-            self._send(self._output, outgoing)
+            self._output.send_all(outgoing)
             flush_until(self._output, self._stop)
             source.commit(positions)
             return
@@ -159,7 +159,7 @@ class Sink:
                 self._known, self._replaced = True, False
                 return
             except KafkaException as error:
-                self._raise_if_permanent(transactions, error)
+                transactions.raise_if_permanent(error)
                 if self._stop.is_set():
                     transactions.discard()
                     raise StaleError from error
@@ -292,31 +292,10 @@ class Sink:
         source: Source,
     ) -> dict[int, Position]:
         """Send messages in the open transaction and commit it; return the positions with the time of the commit."""
-        self._send(transactions.sender, outgoing)
+        transactions.sender.send_all(outgoing)
         at_ms = time.time_ns() // 1_000_000
         committed = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
         if committed:
             transactions.send_offsets(source.offsets(committed), source.group_metadata)
         transactions.commit(retry_s=OUTAGE_S)
         return committed
-
-    def _raise_if_permanent(self, transactions: Transactions, error: KafkaException) -> None:
-        """Raise an error that does not pass."""
-        cause = error.args[0]
-        transactions.sender.raise_denied()
-        if cause.code() in DENIED:
-            raise self._cluster.denied("publish in transactions", cause) from error
-        if transactions.sender.refused:
-            raise FatalError(
-                f"kafka: expected {self._cluster} to accept every message; got {transactions.sender.refused}"
-            ) from error
-
-    @staticmethod
-    def _send(sender: Sender, outgoing: Sequence[Outgoing]) -> None:
-        for messages in outgoing:
-            if messages.tombstones:
-                sender.send(messages.topic, messages.keys, [None] * len(messages.keys))
-            elif messages.headers is None:
-                sender.send(messages.topic, messages.keys, messages.values)
-            else:
-                sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)

@@ -213,6 +213,23 @@ class Transactions:
         if not self.discarded:
             self.sender.close()
 
+    def raise_if_permanent(self, error: KafkaException) -> None:
+        """Raise an error that does not pass.
+
+        Raises
+        ------
+        UserError, FatalError
+            This client may not do it, or the broker refuses a message.
+        """
+        cause = error.args[0]
+        self.sender.raise_denied()
+        if cause.code() in DENIED:
+            raise self._cluster.denied("publish in transactions", cause) from error
+        if self.sender.refused:
+            raise FatalError(
+                f"kafka: expected {self._cluster} to accept every message; got {self.sender.refused}"
+            ) from error
+
     def _abort(self) -> None:
         self._request(self.sender.producer.abort_transaction, TRANSACTION_S)
 

@@ -21,18 +21,9 @@ restart has a ``value`` of 0 or more.
 from __future__ import annotations
 
 from beatwire.kernels.alerts.alert_state import (
-    ANOMALOUS_BEATS,
-    ANOMALOUS_BITS,
     ASYSTOLE,
-    BRADYCARDIA,
     CONFLICTING,
     DRIFT,
-    ECTOPY,
-    EIGHT_BITS,
-    EXTREME_BRADYCARDIA,
-    EXTREME_TACHYCARDIA,
-    FAST_HOLD_BEATS,
-    FEWEST_ANOMALOUS,
     FIBRILLATION,
     FIBRILLATION_FROM,
     FIBRILLATION_UNTIL,
@@ -40,7 +31,6 @@ from beatwire.kernels.alerts.alert_state import (
     FLAT_BLOCKS,
     FLAT_LINE,
     FLAT_LINE_BLOCKS,
-    IRREGULAR,
     IS_KNOWN,
     LAST_BEAT,
     LEADS_OFF,
@@ -50,30 +40,23 @@ from beatwire.kernels.alerts.alert_state import (
     MOST_TRANSITIONS,
     NEVER,
     NO_DATA,
-    NOISE,
     NOT_MONITORED,
     POSSIBLE_BITS,
-    RECENT_BEATS,
     RULES,
     SATURATED,
     SESSION,
     SIGNAL,
     SINCE,
-    TACHYCARDIA,
     TWO_BITS,
-    UNCOUNTED,
     UNJUDGED,
     WAVE_BITS,
     WAVE_BLOCKS,
     add_bit,
-    count_bits,
-    hold_rule,
     is_on,
     outlasts_restart,
     set_alert,
 )
-from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
-from beatwire.kernels.alerts.long_intervals import apply_long_intervals
+from beatwire.kernels.alerts.beat_rules import apply_beat
 from beatwire.kernels.alerts.unjudged import (
     ASYSTOLE_BEGINS,
     AT,
@@ -89,12 +72,8 @@ from beatwire.kernels.alerts.unjudged import (
     add_mark,
     begin_signal,
     forget_marks,
-    is_faint,
-    is_filled,
     is_silence,
-    is_uncounted,
     next_step,
-    pass_beat,
     settle_mark,
     silent_from,
 )
@@ -105,7 +84,6 @@ from beatwire.kernels.rhythms.flutter import WAVES as WAVE_BLOCK
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import (
-    MISSED_SAMPLES,
     ORDERED_BANK,
     ORDERED_KIND,
     ORDERED_SAMPLE,
@@ -127,9 +105,6 @@ from beatwire.records.events import (
     RESTART,
     WATERMARK,
 )
-
-MOST_INTERVALS = 16  # of a rate
-MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
 def outlasts(row: I64, value: int) -> bool:
@@ -208,66 +183,6 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
     n = set_alert(row, slot, FIBRILLATION, fibrillation, sample, 0.0, transitions, n)
     n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
     return set_alert(row, slot, FLAT_LINE, flat_line, sample, 0.0, transitions, n)
-
-
-def apply_quality(
-    row: I64, slot: int, sample: int, passed: int, beat: int, beats: RuleBeats, lengths: I64,
-    transitions: Transitions, n: int,
-) -> int:  # fmt: skip
-    """End the asystole before a beat, and the alerts of a signal that cannot be judged if the beat can."""
-    judged = not beats.noisy[beat] or row[FIRST_ONSET + ASYSTOLE] >= 0
-    pass_beat(row[SIGNAL:SINCE], sample, passed, bool(beats.sure[beat]), bool(judged), lengths)
-    n = set_alert(row, slot, ASYSTOLE, False, sample, 0.0, transitions, n)
-    if judged:
-        n = set_alert(row, slot, UNJUDGED, False, sample, 0.0, transitions, n)
-        n = set_alert(row, slot, LONG_UNJUDGED, False, sample, 0.0, transitions, n)
-    return n
-
-
-def apply_beat(
-    row: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64,
-    transitions: Transitions, n: int,
-) -> int:  # fmt: skip
-    """Apply the rules of beats to row ``beat`` of ``beats``, at ``sample``."""
-    ectopy = row[ECTOPY:SIGNAL]
-    passed = sample - int(row[LAST_BEAT])
-    if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
-        return n
-    uncounted = is_uncounted(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
-    row[UNCOUNTED] = RECENT_BEATS if uncounted else max(0, int(row[UNCOUNTED]) - 1)
-    n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
-    counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
-    filled = is_filled(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
-    interval = passed if beats.rr_s[beat] > 0.0 and not filled else 0
-    row[LAST_BEAT] = sample
-    n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)
-    noise = hold_rule(row, NOISE, bool(beats.noisy[beat]), counted)
-    n = set_alert(row, slot, NOISE, noise, sample, float(beats.errors[beat]), transitions, n)
-    for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
-        limit = limits[rule]
-        half = (rule - EXTREME_TACHYCARDIA + 1) // 2  # how often the 16 intervals are halved
-        typical_s = beats.typical_rr_s[beat, half]
-        rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
-        if rule >= BRADYCARDIA and row[UNCOUNTED] > RECENT_BEATS - (MOST_INTERVALS >> half):
-            rate = -1.0
-        beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
-        if rule == TACHYCARDIA:
-            beyond = beyond and not beats.unrelated[beat]
-        held = hold_rule(row, rule, beyond, counted)
-        holds = is_undominated(row, rule, beyond, held, sample)
-        n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
-    row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
-    count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
-    burst = hold_rule(row, ANOMALOUS_BEATS, count >= FEWEST_ANOMALOUS, counted)
-    n = set_alert(row, slot, ANOMALOUS_BEATS, burst, sample, float(count), transitions, n)
-    n = apply_long_intervals(row, slot, interval, beat, beats, lengths, limits, counted, sample, transitions, n)
-    typical_s = beats.typical_rr_s[beat, 1]
-    rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
-    ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
-    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else NEVER  # it may go on: see `stages.judging.alert`
-    begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
-    goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
-    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
 
 
 def apply_rules(

@@ -1,0 +1,105 @@
+"""Bodies of the rules of beats: a beat of a stream in; transitions of its alerts, out.
+
+In:    a row of ``records.alerting.RuleBeats``, the durations and the limits of its stream
+Out:   ``Transitions``
+State: the row of the stream, as in ``kernels.alerts.rules``
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.alerts.alert_state import (
+    ANOMALOUS_BEATS,
+    ANOMALOUS_BITS,
+    ASYSTOLE,
+    BRADYCARDIA,
+    ECTOPY,
+    EIGHT_BITS,
+    EXTREME_BRADYCARDIA,
+    EXTREME_TACHYCARDIA,
+    FAST_HOLD_BEATS,
+    FEWEST_ANOMALOUS,
+    FIRST_ONSET,
+    IRREGULAR,
+    LAST_BEAT,
+    LONG_UNJUDGED,
+    NEVER,
+    NOISE,
+    RECENT_BEATS,
+    SIGNAL,
+    SINCE,
+    TACHYCARDIA,
+    UNCOUNTED,
+    UNJUDGED,
+    count_bits,
+    hold_rule,
+    set_alert,
+)
+from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
+from beatwire.kernels.alerts.long_intervals import apply_long_intervals
+from beatwire.kernels.alerts.unjudged import is_faint, is_filled, is_uncounted, pass_beat
+from beatwire.records import F64, I64
+from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.columns import MISSED_SAMPLES
+
+MOST_INTERVALS = 16  # of a rate
+MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
+
+
+def apply_quality(
+    row: I64, slot: int, sample: int, passed: int, beat: int, beats: RuleBeats, lengths: I64,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """End the asystole before a beat, and the alerts of a signal that cannot be judged if the beat can."""
+    judged = not beats.noisy[beat] or row[FIRST_ONSET + ASYSTOLE] >= 0
+    pass_beat(row[SIGNAL:SINCE], sample, passed, bool(beats.sure[beat]), bool(judged), lengths)
+    n = set_alert(row, slot, ASYSTOLE, False, sample, 0.0, transitions, n)
+    if judged:
+        n = set_alert(row, slot, UNJUDGED, False, sample, 0.0, transitions, n)
+        n = set_alert(row, slot, LONG_UNJUDGED, False, sample, 0.0, transitions, n)
+    return n
+
+
+def apply_beat(
+    row: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """Apply the rules of beats to row ``beat`` of ``beats``, at ``sample``."""
+    ectopy = row[ECTOPY:SIGNAL]
+    passed = sample - int(row[LAST_BEAT])
+    if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
+        return n
+    uncounted = is_uncounted(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
+    row[UNCOUNTED] = RECENT_BEATS if uncounted else max(0, int(row[UNCOUNTED]) - 1)
+    n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
+    counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
+    filled = is_filled(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
+    interval = passed if beats.rr_s[beat] > 0.0 and not filled else 0
+    row[LAST_BEAT] = sample
+    n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)
+    noise = hold_rule(row, NOISE, bool(beats.noisy[beat]), counted)
+    n = set_alert(row, slot, NOISE, noise, sample, float(beats.errors[beat]), transitions, n)
+    for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
+        limit = limits[rule]
+        half = (rule - EXTREME_TACHYCARDIA + 1) // 2  # how often the 16 intervals are halved
+        typical_s = beats.typical_rr_s[beat, half]
+        rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
+        if rule >= BRADYCARDIA and row[UNCOUNTED] > RECENT_BEATS - (MOST_INTERVALS >> half):
+            rate = -1.0
+        beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
+        if rule == TACHYCARDIA:
+            beyond = beyond and not beats.unrelated[beat]
+        held = hold_rule(row, rule, beyond, counted)
+        holds = is_undominated(row, rule, beyond, held, sample)
+        n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
+    row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
+    count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
+    burst = hold_rule(row, ANOMALOUS_BEATS, count >= FEWEST_ANOMALOUS, counted)
+    n = set_alert(row, slot, ANOMALOUS_BEATS, burst, sample, float(count), transitions, n)
+    n = apply_long_intervals(row, slot, interval, beat, beats, lengths, limits, counted, sample, transitions, n)
+    typical_s = beats.typical_rr_s[beat, 1]
+    rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
+    ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
+    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else NEVER  # it may go on: see `stages.judging.alert`
+    begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
+    goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
+    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
