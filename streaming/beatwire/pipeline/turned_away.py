@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from beatwire.kernels.intake.align import SLOT_USED_US
-from beatwire.records import I64, RawTick, Rejects
+from beatwire.records import I64, Bool, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ID_HASH, CHUNK_ID_SIZE
 from beatwire.stages import align
 from beatwire.stages.support.alerts.turned_away import TurnedAway
@@ -21,7 +21,7 @@ from beatwire.stages.support.streams.read_ids import ReadIds
 from beatwire.wire.dead_letters import Origin
 from beatwire.wire.names import SAMPLES
 
-MOST_NOTED = 1_000
+MOST_NOTED = 300
 MOST_KEYS = 200
 
 
@@ -39,50 +39,38 @@ def note_turned_away(
     streams
         Where they are known, and the chunks that wait.
     """
-    kinds = {
-        row: rejects.faults[fault].kind for row, fault in zip(rejects.message, rejects.fault.tolist(), strict=True)
-    }
-    kinds = {row: kind for row, kind in kinds.items() if row >= 0 and kind != "no_memory"}  # that is an alert already
-    rows = np.array(sorted({*kinds, *streams.admission.waiting.entered.values()}), np.int64)
+    kinds = [fault.kind for fault in rejects.faults]
+    full = np.array([kind == "stream" for kind in kinds], np.bool_)[rejects.fault]
+    unusable = np.array([kind != "no_memory" for kind in kinds], np.bool_)[rejects.fault]  # that is an alert already
+    known = unusable & (rejects.number >= 0)
+    waiting = list(streams.admission.waiting.entered.values())
+    rows = np.concatenate([rejects.number[known], np.array(waiting, np.int64)])
     if not len(rows):
         return
+    no_room = np.concatenate([full[known], np.zeros(len(waiting), np.bool_)])
     named = ids.ints[rows, CHUNK_ID_SIZE] > 0
-    _note(turned, rows[named], tick, ids.some(rows[named]), kinds, streams)
+    _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams)
     whole = rows[~named] if tick.bundled is None else rows[~named & (tick.bundled.chunk[rows] < 0)]
     if origin is not None and len(whole):
         whole = whole[:MOST_KEYS]
-        _note(
-            turned,
-            whole,
-            tick,
-            ReadIds.of([k or b"" for k in origin.addresses(tick.messages(whole)).keys]),
-            {},
-            streams,
-        )
+        keys = ReadIds.of([key or b"" for key in origin.addresses(tick.messages(whole)).keys])
+        _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams)
 
 
-def _note(
-    turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, kinds: dict[int, str], streams: align.State
-) -> None:
+def _note(turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: Bool, streams: align.State) -> None:
     slot = streams.directory.look_up(ids.payload, ids.ints)
-    unknown = (slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)
-    unknown &= ids.ints[:, CHUNK_ID_SIZE] > 0
-    rows, ids = rows[unknown], ids.some(np.flatnonzero(unknown))
+    unknown = np.flatnonzero(((slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)) & (ids.ints[:, CHUNK_ID_SIZE] > 0))
+    if len(unknown) > MOST_NOTED:
+        remembered = np.isin(ids.ints[unknown, CHUNK_ID_HASH], [one.digest for one in turned.streams.values()])
+        chance = np.random.default_rng(abs(tick.now_us)).random(len(unknown))
+        unknown = unknown[np.sort(np.argsort(chance - remembered)[:MOST_NOTED])]
+    rows, ids, no_room = rows[unknown], ids.some(unknown), no_room[unknown]
     digest = ids.ints[:, CHUNK_ID_HASH]
-    if len(rows) > MOST_NOTED:
-        remembered = np.isin(digest, [stream.digest for stream in turned.streams.values()])
-        chance = np.random.default_rng(abs(tick.now_us)).random(len(rows))
-        chosen = np.sort(np.argsort(chance - remembered)[:MOST_NOTED])
-        rows, ids, digest = rows[chosen], ids.some(chosen), digest[chosen]
     columns = zip(
-        rows.tolist(),
-        ids.raw(),
-        digest.tolist(),
-        tick.arrival_us[rows].tolist(),
-        tick.partition[rows].tolist(),
+        ids.raw(), digest.tolist(), tick.arrival_us[rows].tolist(), tick.partition[rows].tolist(), no_room.tolist(),
         strict=True,
-    )
-    for row, raw, own, arrived_us, partition in columns:
+    )  # fmt: skip
+    for raw, own, arrived_us, partition, full in columns:
         name = raw.decode(errors="replace")
         if name.isprintable() and "\ufffd" not in name and name.partition("/")[0] != SAMPLES:
-            turned.note(name, own, arrived_us, partition, no_room=kinds.get(row) == "stream")
+            turned.note(name, own, arrived_us, partition, no_room=full)
