@@ -28,12 +28,15 @@ NUMBERS = 8
 BITS, LARGEST = 7, 127
 KIND_BITS = 2  # of the kind, below the numbers; the following bits are above them
 KIND_MASK = 3
-DESCRIBED = 1 << (KIND_BITS + NUMBERS * BITS)  # the block has a description
-UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` compares blocks of one stream only
-LIMITED = DESCRIBED << 2  # a lead stands at the limits of its converter; a block without description may have it
+# Flags above the numbers, up to the sign of an int64. They are all that fit: a further name fails at import, and needs
+# a column of its own, or a number of fewer bits.
+#   DESCRIBED     the block has a description
+#   UNCALIBRATED  ``SIZE`` compares blocks of one stream only
+#   LIMITED       a lead stands at the limits of its converter; a block without description may have it
+#   ABSENT        one of several leads lacks values; a block without description may have it
+#   CROWDED       one wave after the other is as high: in P waves, beats and T waves it is every third
+DESCRIBED, UNCALIBRATED, LIMITED, ABSENT, CROWDED = (1 << bit for bit in range(KIND_BITS + NUMBERS * BITS, 63))
 UNIT_NANOVOLTS = 4000  # of a stream that is not calibrated, for ``SIZE``
-ABSENT = DESCRIBED << 3  # one of several leads lacks values; a block without description may have it
-CROWDED = DESCRIBED << 4  # one wave after the other is as high: in P waves, beats and T waves it is every third
 CROWDED_WAVES = 8  # so many in a block are more than 240 a minute
 
 
