@@ -16,8 +16,10 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.training.checks import read_noises, require_both, require_own_names, require_seconds
 from beatwire.training.detector.figures import TrainingRecord
 from beatwire.training.forest import joined_rows
+from beatwire.training.progress import ignore
 from beatwire.training.settings import STRETCH_S, VaeSettings
 from beatwire.training.specs import fit
+from beatwire.training.task import Task
 from beatwire.training.vae.calibrate import mean_of_quantiles, pooled_quantiles
 from beatwire.training.vae.dataset import Subject, cut_beats, read_subject
 from beatwire.training.vae.network_cache import NetworkCache, training_windows
@@ -199,3 +201,11 @@ def test_beats_that_are_annotated_beyond_the_end_of_a_record_are_one_clear_error
     ):
         with pytest.raises(UserError, match=message):
             read()
+
+
+@pytest.mark.parametrize("file", ["m.json", "m.card.md", "m.fold0.safetensors", "m.fold4.json"])
+def test_a_file_that_cannot_be_written_is_an_error_before_the_training(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).mkdir()
+    task = Task([], tmp_path / "m.safetensors", [], None, "atr", ignore)
+    with pytest.raises(UserError, match=f"--out: expected a file in an existing folder; got the folder .*{file}"):
+        task.check_out()

@@ -79,8 +79,11 @@ class Task(Generic[SettingsT]):
                 f"--out: expected to make the folder {out.parent}; got: {error.strerror or error}"
             ) from None
         sources = [*self.folders, *(file for record in self.noise for file in source_files(record))]
-        for ending in (".safetensors", ".json", ".metrics.json", ".card.md", POPULATION_SUFFIX):
-            check_output("--out", out.with_suffix(ending), sources=sources)
+        files = [out.with_suffix(ending) for ending in (".metrics.json", ".card.md", POPULATION_SUFFIX)]
+        for model in (out, *(fold_path(out, fold) for fold in range(FOLDS))):
+            files += [model, model.with_suffix(".json")]
+        for file in files:
+            check_output("--out", file, sources=sources)
 
     def write_figures(self, metrics: dict[str, Any], card: str) -> None:
         """Write metrics and card beside the model."""

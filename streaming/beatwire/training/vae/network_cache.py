@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from beatwire.backends.network import Network
 from beatwire.errors import UserError
+from beatwire.outputs import write_output
 from beatwire.records import F32, F64
 from beatwire.stages.detection.history import Memory, streams_of, usual_scale
 from beatwire.training.settings import VaeSettings
@@ -55,10 +56,11 @@ class NetworkCache:
         windows, weight = training_windows(subjects)
         steps = self.settings.steps
         network = fit(windows, weight, self.settings, lambda step: progress(step / steps))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".unfinished")
-        save_file({n: getattr(network, n) for n in names}, unfinished)
-        unfinished.rename(path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--out: expected to make the folder {self.folder}; got: {error.strerror}") from None
+        write_output("--out", path, save({n: getattr(network, n) for n in names}))
         return network
 
 
