@@ -196,6 +196,20 @@ def test_the_help_text_of_bench_names_every_benchmark() -> None:
     assert names.help == f"Benchmarks: {', '.join(bench.BENCHMARKS)}."
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("live --bundle 50", "--bundle: expected --streams beside it; got none"),
+        ("graph --streams 100", "--streams: expected the benchmark live alone; got graph"),
+        ("--streams 100", "--streams: expected the benchmark live alone; got all"),
+        ("live --streams 100 --bundle 1001", "bundle: expected 1-1000 streams; got 1001"),
+    ],
+)
+def test_options_of_many_live_streams_are_refused_where_they_do_nothing(given: str, expected: str) -> None:
+    code, _, error = run(f"bench {given}")
+    assert (code, expected in error) == (2, True), error
+
+
 def test_the_token_of_the_page_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEATWIRE_TOKEN", "a-token-of-24-characters")
     command = typer.main.get_command(main.app).commands["dashboard"]  # type: ignore[attr-defined]

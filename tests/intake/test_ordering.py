@@ -7,8 +7,7 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.kernels.intake import ordering
 from beatwire.records import I64, Event
-from beatwire.records.alignment import PassBeats, PassLanes
-from beatwire.records.selection import ListedBlocks
+from beatwire.records.alignment import EventPlaces, PassBeats, PassLanes
 
 
 def by_sorting(events: I64) -> I64:
@@ -27,39 +26,84 @@ def of_a_pass(rng: np.random.Generator, number: int, slots: I64) -> tuple[I64, .
     return slots, 7 + slots, np.full(n, 10 * number + 10), row, sample, block_row, end, rng.integers(0, 3, n)
 
 
+def begins(row: I64, lanes: int) -> I64:
+    return np.searchsorted(row, np.arange(lanes + 1))
+
+
+def in_order(slots: int, events: I64, passes: list[tuple[I64, ...]]) -> tuple[I64, I64]:
+    """Return the events of align and of passes as the kernels order them, and the same, unordered, by this test."""
+    all_events, first, merged = [events], np.zeros(slots + 1, np.int64), []
+    first[1:] = np.bincount(events[:, 1], minlength=slots)
+    beats = 0
+    for number, (lanes, session, known, row, sample, block_row, end, kind) in enumerate(passes):
+        n, bank = len(lanes), number % 2
+        first[1 + lanes] += 1 + np.bincount(row, minlength=n) + np.bincount(block_row, minlength=n)
+        of_beats = [
+            (number, lanes[r], Event.BEAT, s, beats + b, session[r], bank)
+            for b, (r, s) in enumerate(zip(row, sample, strict=True))
+        ]
+        of_blocks = [
+            (number, lanes[r], Event.BLOCK, e, k, session[r], bank)
+            for r, e, k in zip(block_row, end, kind, strict=True)
+        ]
+        marks = [(number, lanes[r], Event.WATERMARK, known[r], known[r], session[r], bank) for r in range(n)]
+        all_events.append(np.array([*of_beats, *of_blocks, *marks], np.int64).reshape(-1, 7))
+        found = PassBeats(begins(row, n), begins(block_row, n), sample, end, kind)
+        merged.append((n, number, PassLanes(bank, lanes, session, known), found, beats))
+        beats += len(row)
+    unordered = np.concatenate(all_events)
+    first = np.cumsum(first)
+    ordered = np.empty((len(unordered), 6), np.int64)
+    places = EventPlaces(first, first[:-1].copy(), np.empty(len(unordered), np.int64))
+    cpu.kernels.enter_events(events, places, ordered)
+    for n, *one in merged:
+        cpu.kernels.merge_lane(n, *one, places, ordered)
+    return ordered, unordered
+
+
 @pytest.mark.parametrize("slots", [1, 2, 40])
 def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> None:
     rng = np.random.default_rng(slots)
     for passes in (1, 2, 5):
-        kinds = rng.integers(Event.RESTART, Event.BEAT, 2 * slots)
-        number = rng.integers(0, passes, 2 * slots)
-        columns = [number, rng.integers(0, slots, 2 * slots), kinds, rng.integers(0, 9, 2 * slots) + 10 * number]
-        events = np.zeros((2 * slots + 6 * passes * slots, 7), np.int64)
         n = 2 * slots
-        events[:n, :4] = np.stack(columns, axis=1)
-        events[:n, 4:] = np.arange(3 * n).reshape(n, 3)  # equal events keep their order
-        beats = 0
-        for k in range(passes):
-            lanes, session, known, row, sample, *blocks = of_a_pass(rng, k, rng.permutation(slots))
-            of_lanes = PassLanes(k % 2, lanes, session, known)
-            n = cpu.kernels.merge_pass(k, of_lanes, PassBeats(row, sample), beats, ListedBlocks(*blocks), events, n)
-            beats += len(row)
-        assert n == 2 * slots + 5 * passes * slots
-        assert sorted(events[:n][events[:n, 2] == Event.BEAT, 4].tolist()) == list(range(beats))
-        ordered = np.empty((n, 6), np.int64)
-        place = np.empty(n, np.int64)
-        cpu.kernels.by_stream(events[:n], np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), place, ordered)
-        np.testing.assert_array_equal(ordered, by_sorting(events[:n]))
+        number = rng.integers(0, passes, n)
+        kinds = rng.integers(Event.RESTART, Event.BEAT, n)
+        events = np.zeros((n, 7), np.int64)
+        events[:, :4] = np.stack([number, rng.integers(0, slots, n), kinds, rng.integers(0, 9, n) + 10 * number], 1)
+        events[:, 4:] = np.arange(3 * n).reshape(n, 3)  # equal events keep their order
+        ordered, unordered = in_order(slots, events, [of_a_pass(rng, k, rng.permutation(slots)) for k in range(passes)])
+        assert len(ordered) == 2 * slots + 5 * passes * slots
+        np.testing.assert_array_equal(ordered, by_sorting(unordered))
 
 
 def test_a_beat_at_the_end_of_a_block_comes_before_it() -> None:
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
-    events = np.empty((3, 7), np.int64)
-    lanes, blocks = PassLanes(0, one, one, one + 5), ListedBlocks(one, one + 4, one + 1)
-    n = cpu.kernels.merge_pass(0, lanes, PassBeats(one, one + 4), 9, blocks, events, 0)
-    assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
-    lanes, blocks = PassLanes(0, none, none, none), ListedBlocks(none, none, none)
-    assert cpu.kernels.merge_pass(0, lanes, PassBeats(none, none), 0, blocks, events, 0) == 0
+    nothing = np.zeros((0, 7), np.int64)
+    ordered, _ = in_order(1, nothing, [(one, one, one + 5, one, one + 4, one, one + 4, one + 1)])
+    assert ordered[:, 2:5].tolist() == [[Event.BEAT, 4, 0], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
+    assert len(in_order(1, nothing, [(none,) * 8])[0]) == 0
+
+
+@pytest.mark.parametrize("slots", [1, 3, 50])
+def test_the_end_of_a_stream_is_its_last_watermark_or_its_last_restart(slots: int) -> None:
+    rng = np.random.default_rng(slots)
+    slot = np.sort(rng.integers(0, 2 * slots, 6 * slots))
+    events = np.zeros((len(slot), 6), np.int64)
+    events[:, 0], events[:, 1], events[:, 3] = slot, rng.integers(0, 5, len(slot)), rng.integers(-9, 99, len(slot))
+    events[:, 2] = rng.choice([Event.RESTART, Event.BEAT, Event.WATERMARK], len(slot), p=[0.2, 0.6, 0.2])
+    run = np.empty(len(slot) + 1, np.int64)
+    n = cpu.kernels.find_runs(events, run)
+    marks, passed = np.full(2 * slots, -1), np.full((2 * slots, 2), -7)
+    cpu.kernels.find_end(n, run, events, marks, passed)
+    expected, until = np.full(2 * slots, -1), np.full((2 * slots, 2), -7)
+    for own in np.split(events, run[1:n]):
+        stream = own[0, 0]
+        for row in own[own[:, 2] == Event.RESTART]:
+            until[stream] = row[1], -1
+        for row in own[own[:, 2] == Event.WATERMARK]:
+            until[stream], expected[stream] = (row[1], row[3]), row[3]
+    np.testing.assert_array_equal(marks, expected)
+    np.testing.assert_array_equal(passed, until)
 
 
 def test_runs_are_where_the_first_column_changes() -> None:

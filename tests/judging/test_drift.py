@@ -59,7 +59,7 @@ class Watched:
     def tick(self, events: list[tuple[int, int, int]], slot: int = 0, **beats: np.ndarray) -> None:
         """Process one tick; events are (kind, sample, value), ``beats`` the columns of their beats."""
         rows = np.array([(slot, 1, *e, 0) for e in events], np.int64).reshape(-1, 6)
-        tick: TickBeats = replace(self.empty, events=rows, **beats)
+        tick: TickBeats = replace(self.empty, events=rows, run=None, **beats)
         if not beats:
             none = np.zeros(0, np.float32)
             tick = replace(tick, score=none, reconstruction_error=none, latent=np.zeros((0, 8), np.float32))

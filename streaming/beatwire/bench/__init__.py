@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+
+from beatwire_producers.bundles import check_bundle
 
 from beatwire.bench import accuracy, archive, detection, graph, hours, memory, recording
-from beatwire.bench.broker import feed, garbage, handover, live, preloaded
+from beatwire.bench.broker import feed, garbage, handover, live, live_many, preloaded
 from beatwire.bench.card import gpu
 from beatwire.bench.pages import page
 from beatwire.bench.result import Log, Result
@@ -36,8 +39,15 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
 SINGLE_CORE = {"detection", "graph", "memory"}
 
 
-def run_benchmarks(names: Sequence[str], *, log: Log = print) -> list[Result]:
+def run_benchmarks(
+    names: Sequence[str], *, log: Log = print, live_streams: live_many.Plan | None = None
+) -> list[Result]:
     """Run the named benchmarks, all if there are no names, and return their results.
+
+    Parameters
+    ----------
+    live_streams
+        What ``live`` sends in place of its 2,000 streams.
 
     Raises
     ------
@@ -47,12 +57,16 @@ def run_benchmarks(names: Sequence[str], *, log: Log = print) -> list[Result]:
     for name in names:
         if name not in BENCHMARKS:
             raise UserError(f"bench: expected one of {', '.join(BENCHMARKS)}; got {name!r}")
+    benchmarks = dict(BENCHMARKS)
+    if live_streams is not None:
+        check_bundle(live_streams.bundle)
+        benchmarks["live"] = partial(live_many.measure, plan=live_streams)
     warm_up(log)
     results: list[Result] = []
     for name in names or BENCHMARKS:
         log(f"{name}: running")
         with on_one_core(name in SINGLE_CORE):
-            for result in BENCHMARKS[name](log):
+            for result in benchmarks[name](log):
                 measurement, value, against, ratio, target = result.cells
                 log(f"{measurement}: {value} ({against}; ratio {ratio}{target and ', target ' + target})")
                 results.append(result)

@@ -19,10 +19,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 
+from beatwire.kernels import streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_votes, nms, ricker, windows
-from beatwire.kernels.intake import arrivals, avro, bundles, clock, directory, files, ordering, ring, shards
+from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history, scoring, vae
@@ -135,20 +136,27 @@ class HostKernels(Kernels):
     """All kernels: those above, and those that only the host runs."""
 
     # messages, streams and their place
+    may_be_bundle = OverItems(bundles.may_be_bundle, grain=LIGHT)
     count_chunks = OverItems(bundles.count_chunks, grain=256)
     copy_message = OverItems(bundles.copy_message, grain=256)
     read_chunk = OverItems(avro.read_chunk, grain=8192)
     find_slot = OverItems(directory.find_slot, grain=8192)
-    find_bank = OverItems(directory.find_bank, grain=LIGHT)
+    find_bank = OverItems(directory.find_bank, grain=16384)
     enter = Serial(directory.enter)
-    align_rows = Serial(arrivals.align_rows)
-    device_time = OverItems(clock.device_time, grain=LIGHT)
+    align_group = OverItems(groups.align_group, grain=1)
+    order_rows = OverItems(groups.order_rows, grain=1)
+    take_fresh = OverItems(groups.take_fresh, grain=LIGHT)
+    take_place = OverItems(groups.take_place, grain=LIGHT)
+    copy_position = OverItems(groups.copy_position, grain=16384)
+    note_times = OverItems(streams.note_times, grain=16384)
+    device_time = OverItems(clock.device_time, grain=2048)
 
     # scores, events, alerts and messages
     embed_windows = OverItems(vae.embed_windows, "work", grain=128)
-    merge_pass = Serial(ordering.merge_pass)
-    by_stream = Serial(ordering.by_stream)
+    enter_events = Serial(ordering.enter_events)
+    merge_lane = OverItems(ordering.merge_lane, grain=8192)
     find_runs = Serial(ordering.find_runs)
+    find_end = OverItems(ordering.find_end, grain=8192)
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
     classify_beats = OverItems(
@@ -159,6 +167,7 @@ class HostKernels(Kernels):
     track_drift = OverItems(drift.track_drift)
     judge_ventricular = OverItems(ventricular.judge_ventricular, kept=("features",))
     judge_rhythm = OverItems(rhythm.judge_rhythm, kept=("judged.features",))
+    find_open = OverItems(streams.find_open, grain=16384)
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from beatwire.jit import cpu
 from beatwire.kernels.intake.senders import TURN_US
 from beatwire.pipeline.starts import Starts
 from beatwire.records import F64, I32, I64, Aligned
@@ -56,33 +57,31 @@ class TimeMarks:
                 for times_us in (self.now_us, self.restart_us)
             )
 
-    def note(self, tick: int, aligned: Aligned, restarted: I64) -> None:
-        """Add the marks of tick number ``tick``.
+    def begin(self, tick: int, aligned: Aligned, restarted: I64) -> None:
+        """Begin the marks of streams anew that are new, or were silent for long.
 
         Parameters
         ----------
         restarted : int64 [r, EVENT_COLUMNS]
-            The events of streams that have restarted.
+            The events of streams that have restarted in tick number ``tick``.
         """
-        seen = aligned.seen
-        now_us = np.column_stack([aligned.slots.arrived_us[seen], aligned.slots.active_us[seen]])
-        self.now_us[seen] = now_us
         slots = restarted[:, EVENT_SLOT]
-        self.restart_us[slots] = self.now_us[slots]
+        if not len(slots):
+            return
+        now_us = np.column_stack([aligned.slots.arrived_us[slots], aligned.slots.active_us[slots]])
+        self.restart_us[slots] = now_us
         was_active = np.zeros(len(self.ticks), np.bool_)
         if aligned.before is not None:
             was_active[: len(aligned.before.active_us)] = aligned.before.active_us > 0
         anew = ~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)  # new, or after a silence
         begun = slots[anew]
         self.ticks[begun] = tick
-        self.times_us[begun] = self.now_us[begun, None]
+        self.times_us[begun] = now_us[anew][:, None]
         self.restart_us[begun] = 0
-        is_due = (TIME_STEPS * (now_us - self.times_us[seen, -1]) >= OUTLASTS_US).all(axis=1)
-        if is_due.any():
-            self._add(seen[is_due], tick + 1, now_us[is_due])
 
-    def _add(self, slots: I64, tick: int, now_us: I64) -> None:
+    def add(self, slots: I64, tick: int) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
+        now_us = self.now_us[slots]
         ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
         times_us = np.concatenate([self.times_us[slots, 1:], now_us[:, None]], axis=1)
         far = (now_us[:, None] - times_us >= OUTLASTS_US).all(axis=2)
@@ -150,16 +149,30 @@ class Marks:
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
-        self.times.note(tick, aligned, restarted)
+        self.times.begin(tick, aligned, restarted)
+        rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
+        seen, times = aligned.seen, self.times
+        due = np.empty((2, len(seen)), np.bool_)
+        cpu.kernels.note_times(
+            len(seen),
+            seen,
+            aligned.slots,
+            times.times_us,
+            TIME_STEPS,
+            OUTLASTS_US,
+            self.at,
+            STEP_S * rates_hz,
+            times.now_us,
+            due,
+        )
+        times.add(seen[due[0]], tick + 1)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
         for ticks in (self.ticks, self.times.ticks):
             np.minimum.at(ticks, waited[:, 0], waited[:, 1:])
         # Of the session that a tick ends with: the passes of an earlier session of the tick leave no mark.
-        rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
-        seen = aligned.seen[aligned.slots.bank[aligned.seen] >= 0]
-        due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
-        self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
+        slots = seen[due[1]]
+        self._add(slots, tick + 1, expected[slots], rates_hz[aligned.slots.bank[slots]])
         self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
 
     def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:

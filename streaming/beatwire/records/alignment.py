@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F64, I32, I64, U8
+from beatwire.records.arrays import F32, F64, I32, I64, U8
 
 
 class AlignChunks(NamedTuple):
@@ -38,19 +38,37 @@ class AlignVerdicts(NamedTuple):
 
 
 class AlignRows(NamedTuple):
-    """What align writes of a tick; ``sizes`` counts the rows that are set.
+    """What align writes of a tick; ``sizes`` counts the rows that are set, in each group of streams.
 
     place  int64 [., 8]  columns ``PLACE_...`` of ``records.columns``: samples and where they go
     fresh  int64 [., 9]  columns ``FRESH_...``: lanes with new samples
     event  int64 [., 6]  columns ``EVENT_...``: restarts, gaps, changes of the lead-off mask or of the limits, device
                          times that had to give way to newer ones
-    sizes  int64 [SIZES] see ``kernels.intake.align``
+    sizes  int64 [groups, SIZES or more] or of one group [SIZES], see ``kernels.intake.align``
     """
 
     place: I64
     fresh: I64
     event: I64
     sizes: I64
+
+
+class AlignGroups(NamedTuple):
+    """The chunks of a tick by groups of streams, ``g`` of them.
+
+    chunk        int64 [n]         numbers of the chunks, by group, those of a group in order of arrival
+    begin, stop  int64 [g]         where those of each group are in ``chunk``
+    at           int64 [g]         where each goes on
+    room         int64 [g + 1]     where its rows in ``AlignRows`` begin, and their end
+    wrote        int64 [n or 0, 3] rows that each chunk wrote of ``place``, ``fresh`` and ``event``; 0: not needed
+    """
+
+    chunk: I64
+    begin: I64
+    stop: I64
+    at: I64
+    room: I64
+    wrote: I64
 
 
 class StreamState(NamedTuple):
@@ -102,10 +120,31 @@ class PassLanes(NamedTuple):
 
 
 class PassBeats(NamedTuple):
-    """Beats of a pass, by lane and in order: row of its lane and its sample, int64 [b]."""
+    """Beats and blocks of a pass, by lane and in order.
 
-    row: I64
+    first, first_block  int64 [n + 1]  where those of each lane begin, and the end
+    sample              int64 [b]      of the beats
+    end, kind           int64 [k]      of the blocks
+    """
+
+    first: I64
+    first_block: I64
     sample: I64
+    end: I64
+    kind: I64
+
+
+class EventPlaces(NamedTuple):
+    """Where the events of each stream go.
+
+    first   int64 [slots + 1]  row of its first event
+    at      int64 [slots]      row of the next one
+    number  int64 [e]          passes of the events that are there
+    """
+
+    first: I64
+    at: I64
+    number: I64
 
 
 class BeatMessages(NamedTuple):
@@ -122,17 +161,30 @@ class BeatMessages(NamedTuple):
 
 
 class BeatFields(NamedTuple):
-    """The numbers of beats in a message.
+    """The numbers of beats in a message: int64, float64 and float32 [b], NaN: null.
 
-    ints    int64 [b, 5]   slot, session, sample, device time (us), arrival (us)
-    floats  uint8 [b, 40]  bytes of ten float32: RR (ms), rate (1/min), response, quality, score, prematurity,
-                           expected errors, place in the plane (2), probability of the class
-    absent  uint8 [b, 10]  non-zero where a number is null
+    latent, plane  float32 [b, 8] and [8, 2]: the place of a beat in the plane is their product
+    floats, raw    float32 [b, 10], written, and the same as uint8 [b, 40]: RR (ms), rate (1/min), response, quality,
+                   score, prematurity, expected errors, place in the plane (2), probability of the class
     """
 
-    ints: I64
-    floats: U8
-    absent: U8
+    slot: I64
+    session: I64
+    sample: I64
+    time_us: I64
+    arrived_us: I64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    score: F32
+    prematurity: F32
+    expected_errors: F32
+    class_probability: F32
+    latent: F32
+    plane: F32
+    floats: F32
+    raw: U8
 
 
 class BeatLabels(NamedTuple):

@@ -109,6 +109,8 @@ class TickBeats:
     terms                            of the score of each beat
     shape                            int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.classes.beat_shape``
     events                           int64 [e, 6], columns ``ORDERED_...``: all events, by slot and in order
+    run                              int64 [n + 1], first event of each stream that has events, and their number; None:
+                                     unknown
     overloaded                       beats are not scored
     restarting                       of a part of a tick: slots of streams that restart later in the tick
 
@@ -151,6 +153,7 @@ class TickBeats:
     terms: Terms
     shape: I16
     events: I64
+    run: I64 | None = None
     overloaded: bool = False
     restarting: frozenset[int] = frozenset()
     score: F32 | None = None

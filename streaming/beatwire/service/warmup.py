@@ -20,7 +20,10 @@ from beatwire.kernels.table import HostKernels, Kernels
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
+from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
+from beatwire.stages.support.runs import runs_of
+from beatwire.stages.support.streams import align_groups
 from beatwire.wire.avro import encode_chunk
 from beatwire.wire.bundles import encode_bundle
 
@@ -96,6 +99,8 @@ def _rehearse(backend: Backend) -> None:
 
     Two seconds of them come in bundles.
     """
+    align_groups.rehearse()
+    runs_of(np.zeros((0, ORDERED_COLUMNS), np.int64))  # where changed limits are inserted
     pipeline = Pipeline(Settings(), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -40,7 +41,8 @@ from beatwire.records.samples import SlotColumns
 from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.streams.admission import WAITS, Admission
-from beatwire.stages.support.streams.align_tables import columns_of, empty_rows, new_slots, occurring
+from beatwire.stages.support.streams.align_groups import Grouped, Stop
+from beatwire.stages.support.streams.align_tables import new_slots, occurring, positions_of
 from beatwire.stages.support.streams.banks import find_banks
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.placements import placements
@@ -126,11 +128,11 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
     no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
     seen = occurring(slot[no_room | (verdicts.code == arrivals.PLACED)], len(state.slots))
-    used = seen[state.slots[seen, align.SLOT_USED_TICK] == state.tick]
+    _find_silent(state, chunks, seen)
+    before = state.columns
+    state.columns, used = positions_of(state.slots, state.tick)
     if no_room.any():
         used = np.union1d(used, occurring(slot[no_room], len(state.slots)))
-    _find_silent(state, chunks, seen)
-    before, state.columns = state.columns, columns_of(state.slots)
     return state, Aligned(
         passes=placements(chunks, admission.banks, admission.lanes, rows._replace(event=events)),
         events=events,
@@ -165,39 +167,43 @@ def _misfits_first(slot: I64, code: I64) -> I64:
 
 
 def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, I64]:
-    """Place every chunk that has a slot; return the rows written, the verdicts, and the chunks that have to wait."""
-    ints, slot, n = given.ints, given.slot, len(given.slot)
-    admission = state.admission
+    """Place every chunk that has a slot; return the rows written, the verdicts, and the chunks that have to wait.
+
+    Groups of streams are aligned side by side. Where one stops it needs what streams share: lanes are given in the
+    order of arrival of the chunks, whatever the groups.
+    """
+    n, admission = len(given.slot), state.admission
     find_banks(admission.banks, given, given.bank)
     strays: list[int] = []
-    rows = empty_rows(2 * n + 128 + int(ints[:, CHUNK_COUNT].sum()) // 256)
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
-    at = 0
     durations = partial(_durations, state.settings)
-    while True:
-        streams = StreamState(state.slots, state.anchors)
-        at = cpu.kernels.align_rows(at, n, given, admission.durations, state.tick, streams, rows, verdicts)
-        if rows.sizes[align.STATUS] == arrivals.DONE:
+    grouped = Grouped(given, len(state.directory.names))
+    streams, run = StreamState(state.slots, state.anchors), grouped.all
+    stops: list[Stop] = []
+    while len(run):
+        cpu.kernels.align_group(
+            len(run), run, given, admission.durations, state.tick, streams, grouped.groups, grouped.rows, verdicts
+        )
+        for stop in grouped.stopped(run):
+            heappush(stops, stop)
+        if not stops:
             break
-        if rows.sizes[align.STATUS] == arrivals.NO_LANE:
-            code = admission.admit(given, at, durations)
-            if code != arrivals.PLACED:
-                if code == WAITS:
-                    strays.append(at)
-                else:
-                    verdicts.code[at] = code
-                at += 1
-                continue
-            bank = int(given.bank[at])
-            _give_lane(state, int(slot[at]), bank, int(ints[at, CHUNK_SESSION]), int(ints[at, CHUNK_ARRIVED_US]))
+        at, group, status = heappop(stops)
+        run = np.array([group])
+        if status == arrivals.NO_ROOM:
+            grouped.enlarge(int(given.ints[at, CHUNK_COUNT]))
+            continue
+        code = admission.admit(given, at, durations)
+        if code == arrivals.PLACED:
+            session, arrived_us = given.ints[at, [CHUNK_SESSION, CHUNK_ARRIVED_US]].tolist()
+            _give_lane(state, int(given.slot[at]), int(given.bank[at]), session, arrived_us)
+            continue
+        if code == WAITS:
+            strays.append(at)
         else:
-            more = empty_rows(2 * len(rows.place) + 8 * int(ints[at, CHUNK_COUNT]) + 128)
-            for old, new in zip(rows, more, strict=True):
-                new[: len(old)] = old
-            rows = more
-    placed, begun, happened = rows.sizes[[align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]].tolist()
-    written = AlignRows(rows.place[:placed], rows.fresh[:begun], rows.event[:happened], rows.sizes)
-    return written, verdicts, np.array(strays, np.int64)
+            verdicts.code[at] = code
+        grouped.pass_over(group)
+    return grouped.in_order(), verdicts, np.array(strays, np.int64)
 
 
 def _make_room(state: State) -> None:

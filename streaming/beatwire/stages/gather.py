@@ -19,8 +19,8 @@ from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_shape import COLUMNS, SHAPE_LEADS
 from beatwire.kernels.scores.history import LATENTS
 from beatwire.records import I16, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
-from beatwire.records.alignment import PassBeats, PassLanes
-from beatwire.records.columns import ORDERED_COLUMNS
+from beatwire.records.alignment import EventPlaces, PassBeats, PassLanes
+from beatwire.records.columns import EVENT_SLOT, ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
 from beatwire.stages.support.streams.stretches import stretches_of
 
@@ -58,6 +58,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     decided = _concatenated([p.beats.decided for p in passes], np.int64)
     number = _concatenated([np.full(len(p.beats.row), p.fresh.number) for p in passes], np.int64)
+    events, run = _events(aligned, passes)
     time_us = np.empty(len(slot), np.int64)
     cpu.kernels.device_time(
         len(slot),
@@ -87,7 +88,8 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         restart=_concatenated([p.beats.restart for p in passes], np.bool_),
         terms=_all_terms([p.terms for p in passes]),
         shape=np.concatenate([p.shape for p in passes]) if passes else np.zeros((0, SHAPE_LEADS, COLUMNS), np.int16),
-        events=_events(aligned, passes),
+        events=events,
+        run=run,
         overloaded=aligned.overloaded or any(one.overloaded for one in features),
     )
 
@@ -117,22 +119,37 @@ def _concatenated(parts: list[Any], dtype: type) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _events(aligned: Aligned, passes: list[PassResults]) -> I64:
-    """Return all events by slot, pass and sample: a restart begins its pass, ``WATERMARK`` ends it."""
-    n = len(aligned.events)
-    most = n + sum(len(p.beats.row) + len(p.blocks.row) + len(p.watermark) for p in passes)
-    events = np.empty((most, aligned.events.shape[1]), np.int64)
-    events[:n] = aligned.events
-    beats = 0
-    for p in passes:
-        fresh = p.fresh
-        lanes = PassLanes(fresh.bank.number, fresh.slot, fresh.session, p.watermark)
-        found = PassBeats(p.beats.row, p.beats.sample)
-        n = cpu.kernels.merge_pass(fresh.number, lanes, found, beats, p.blocks, events, n)
-        beats += len(p.beats.row)
+def _events(aligned: Aligned, passes: list[PassResults]) -> tuple[I64, I64]:
+    """Return all events by slot, pass and sample, and where those of each stream begin, with their number.
+
+    A restart begins its pass, ``WATERMARK`` ends it.
+    """
     slots = len(aligned.anchors)
-    ordered = np.empty((most, ORDERED_COLUMNS), np.int64)
-    cpu.kernels.by_stream(
-        events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered
-    )
-    return ordered
+    counts = np.bincount(aligned.events[:, EVENT_SLOT], minlength=slots)
+    merged = []
+    for p in passes:
+        n = len(p.watermark)
+        found = PassBeats(
+            _begins(p.beats.row, n), _begins(p.blocks.row, n), p.beats.sample, p.blocks.end, p.blocks.kind
+        )
+        counts[p.fresh.slot] += np.diff(found.first) + np.diff(found.first_block) + 1  # a pass has a stream once
+        merged.append(found)
+    first = np.zeros(slots + 1, np.int64)
+    np.cumsum(counts, out=first[1:])
+    ordered = np.empty((first[-1], ORDERED_COLUMNS), np.int64)
+    places = EventPlaces(first, first[:-1].copy(), np.empty(len(ordered), np.int64))
+    cpu.kernels.enter_events(aligned.events, places, ordered)
+    beats = 0
+    for p, found in zip(passes, merged, strict=True):
+        fresh, n = p.fresh, len(p.watermark)
+        lanes = PassLanes(fresh.bank.number, fresh.slot, fresh.session, p.watermark)
+        cpu.kernels.merge_lane(n, fresh.number, lanes, found, beats, places, ordered)
+        beats += len(found.sample)
+    return ordered, np.append(first[:-1][counts > 0], len(ordered))
+
+
+def _begins(row: I64, lanes: int) -> I64:
+    """Return where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1]."""
+    begins = np.zeros(lanes + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=lanes), out=begins[1:])
+    return begins

@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.settings import Lifecycle
+from beatwire.jit import cpu
 from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
-from beatwire.records.events import RESTART, WATERMARK
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.events import RESTART
 from beatwire.stages.support.alerts.alert_messages import acknowledged, over
 from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.alerts.held_alerts import end_held, end_one, end_with_stream, held_until, touched
@@ -45,6 +46,7 @@ from beatwire.stages.support.alerts.service_alerts import (
 )
 from beatwire.stages.support.alerts.turned_away import TurnedAway, transitions_of
 from beatwire.stages.support.alerts.unseen import Unseen, end_of_unseen
+from beatwire.stages.support.runs import runs_of
 from beatwire.stages.support.streams.tick_parts import parts_of
 
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
@@ -98,8 +100,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)
     state.acks.clear()
-    for part in parts_of(alerts, kept.slots()):
-        _apply_part(state, part, published, audit)
+    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    for part in parts_of(alerts, kept.slots()) if len(begun) else [alerts]:
+        _apply_part(state, part, len(begun) > 0, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
     published += transitions_of(kept, state.turned, state.limits, tick.aligned)
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
@@ -114,29 +117,30 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
             published += end_of_unseen(kept, state.unseen, aligned)
             published += remind_by_clock(kept, tick, s.remind_s)
         kept.forget_evicted(aligned)
-    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
     kept.note_restarts(begun[:, ORDERED_SLOT], begun[:, ORDERED_SAMPLE])
     return state, Alerts(tick, published, audit=audit)
 
 
-def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: list[dict[str, Any]]) -> None:
-    """Apply the transitions of a part of a tick, and what is due by its samples."""
+def _apply_part(
+    state: State, part: Alerts, restarts: bool, out: list[dict[str, Any]], audit: list[dict[str, Any]]
+) -> None:
+    """Apply the transitions of a part of a tick, and what is due by its samples; ``restarts``: it may have some."""
     tick, kept, s = part.beats, state.alerts, state.settings
-    kind = tick.events[:, ORDERED_KIND]
-    rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
+    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART] if restarts else tick.events[:0]
     ending = _end_at_restarts(state, tick, begun, out) if kept.by_id else frozenset()
     for slot, message in zip(part.slots, part.transitions, strict=True):
         _apply(state, tick, slot, message, ending, out)
         given = state.given.get(message["id"]) if message["state"] == "on" else None
         if given is not None and (not given.received_us or given.received_us >= _began_us(tick, slot, message)):
             _acknowledge(state, given, out, audit)
+    marks, passed = _ends(kept, tick)
     if kept.by_id:
-        marks = _watermarks(rows, len(kept.due))
         if kept.held:
             end_held(kept, s, tick, marks, touched(part, marks), out)
-        out += remind_by_samples(kept, tick, marks, s.remind_s, lambda one: held_until(s, tick, one))
-    kept.passed[begun[:, ORDERED_SLOT]] = np.column_stack([begun[:, ORDERED_SESSION], np.full(len(begun), -1)])
-    kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
+        out += remind_by_samples(
+            kept, tick, marks, begun[:, ORDERED_SLOT], s.remind_s, lambda one: held_until(s, tick, one)
+        )
+    kept.passed = passed
 
 
 def adopt(
@@ -162,11 +166,12 @@ def adopt(
     state.acks = [state.given[name] for name in state.alerts.by_id if name in state.given]
 
 
-def _watermarks(marks: I64, slots: int) -> I64:
-    """Return the last of the watermarks of each slot, -1: none."""
-    last = np.full(slots, -1)
-    last[marks[:, ORDERED_SLOT]] = marks[:, ORDERED_SAMPLE]
-    return last
+def _ends(kept: OpenAlerts, tick: TickBeats) -> tuple[I64, I64]:
+    """Return the last watermark of each slot in a tick, -1: none, and session and last watermark after it."""
+    marks, passed = np.full(len(kept.due), -1), kept.passed.copy()
+    n, run = runs_of(tick.events, tick.run)
+    cpu.kernels.find_end(n, run, tick.events, marks, passed)
+    return marks, passed
 
 
 def _end_at_restarts(state: State, tick: TickBeats, begun: I64, out: list[dict[str, Any]]) -> AbstractSet[str]:

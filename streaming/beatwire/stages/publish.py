@@ -15,6 +15,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import LETTERS
+from beatwire.kernels.intake.avro import FLOATS
 from beatwire.records import F32, I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
 from beatwire.stages.support.streams.directory import Directory
@@ -53,11 +54,13 @@ class State:
     labels: tuple[U8, I32] = field(init=False)
     model_bytes: U8 = field(init=False)
     letters: U8 = field(init=False)
+    plane: F32 = field(init=False)
 
     def __post_init__(self) -> None:
         """Encode the texts."""
         self.labels = string_table(self.settings.scored_by, 16)
         self.model_bytes = np.frombuffer(self.settings.model.encode(), np.uint8)
+        self.plane = np.ascontiguousarray(self.settings.plane, np.float32)
         self.letters = np.frombuffer("".join(LETTERS).encode(), np.uint8)
 
 
@@ -87,28 +90,32 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     """Encode all beats of a tick."""
     b = len(beats.slot)
     directory = state.directory
-    ints = np.stack([beats.slot, beats.session, beats.sample, beats.time_us, beats.arrived_us], axis=1)
     none = np.full(b, np.nan, np.float32)
-    floats = np.stack(
-        [
-            1000 * beats.rr_s,
-            60 / beats.median_rr_s,
-            beats.response,
-            beats.quality,
-            none if beats.score is None else beats.score,
-            none if beats.prematurity is None else beats.prematurity,
-            beats.expected_errors,
-            *_places(beats.latent, state.settings.plane, b),
-            none if beats.class_probability is None else beats.class_probability,
-        ],
-        axis=1,
-    ).astype(np.float32)
+    floats = np.empty((b, FLOATS), np.float32)
+    fields = BeatFields(
+        slot=beats.slot,
+        session=beats.session,
+        sample=beats.sample,
+        time_us=beats.time_us,
+        arrived_us=beats.arrived_us,
+        rr_s=beats.rr_s,
+        median_rr_s=beats.median_rr_s,
+        response=beats.response,
+        quality=beats.quality,
+        score=none if beats.score is None else beats.score,
+        prematurity=none if beats.prematurity is None else beats.prematurity,
+        expected_errors=beats.expected_errors,
+        class_probability=none if beats.class_probability is None else beats.class_probability,
+        latent=none[:, None] if beats.latent is None else beats.latent,
+        plane=state.plane,
+        floats=floats,
+        raw=floats.view(np.uint8),
+    )
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
     model = state.model_bytes
     letter = np.zeros(b, np.uint8) if beats.beat_class is None else state.letters[beats.beat_class]
     width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED + _CLASS
     messages = BeatMessages(np.empty(b * width, np.uint8), np.empty(b, np.int64), width)
-    fields = BeatFields(ints, floats.view(np.uint8), np.isnan(floats).view(np.uint8))
     cpu.kernels.write_beat(b, messages, directory.stream_ids, fields, BeatLabels(*state.labels, label, letter), model)
     joined = messages.buffer.tobytes()
     keys = [directory.keys[s] for s in beats.slot.tolist()]
@@ -120,13 +127,3 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
         if state.settings.cloud_events == "all"
         else None,
     )
-
-
-def _places(latents: F32 | None, plane: F32, b: int) -> F32:
-    """Return the places of beats in the plane, float32 [2, b]; summed in a fixed order: no cut changes a bit."""
-    if latents is None:
-        return np.full((2, b), np.nan, np.float32)
-    places = np.zeros((2, b), np.float32)
-    for latent, weights in zip(latents.T, plane, strict=True):
-        places += weights[:, None] * latent
-    return places

@@ -31,7 +31,6 @@ _FAULTS = {
     bundles.LEFT: Fault("schema", "unbundle: bytes are left after the last chunk: written with a newer schema?"),
 }
 _JSON_BEGINS = np.frombuffer(b"{ \t\r\n\xef", np.uint8)
-_MAY_BE_BUNDLE = np.isin(np.arange(256), [bundles.MARK[0], 0, *_JSON_BEGINS])  # by the first byte; 0: it is framed
 
 
 @dataclass(slots=True)
@@ -49,8 +48,10 @@ def step(state: State, tick: RawTick) -> tuple[State, RawTick]:
 
 
 def _may_have_bundles(tick: RawTick) -> bool:
-    """Return False if the first bytes of all messages say that they are chunks."""
-    return len(tick.payload) > 0 and bool(_MAY_BE_BUNDLE[_first_bytes(tick.payload, tick.start)].any())
+    """Return False if all messages begin as chunks do."""
+    found = np.empty(len(tick.start) - 1, np.bool_)
+    cpu.kernels.may_be_bundle(len(found), tick.payload, tick.start, found)
+    return bool(found.any())
 
 
 def _first_bytes(payload: U8, start: I64) -> U8:

@@ -112,6 +112,7 @@ class Ward:
             tick,
             slot=np.zeros(len(beats), np.int64),
             events=in_order(events),
+            run=None,
             rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
             quality=np.full(len(beats), 0.97, np.float32),

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.card import missing
 from beatwire.bench import json_tick, recording
-from beatwire.bench.broker import live_100k
+from beatwire.bench.broker import live_many
 from beatwire.bench.card import out_of_core
 from beatwire.bench.card.gpu_card import TimedCard
 from beatwire.bench.card.gpu_ticks import (
@@ -80,4 +80,4 @@ def measure(log: Log) -> Iterator[Result]:
         yield from recording.measure_on_gpu(CudaBackend(card, "bench"), log)
         yield from json_tick.measure_on_gpu(card.xp, log)
     yield from out_of_core.measure(log)
-    yield from live_100k.measure(log)
+    yield from live_many.measure(log)

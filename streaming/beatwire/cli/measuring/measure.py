@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from beatwire.backends.base import Backend
 
 NOISE = "Added noise"
+LIVE = "Many live streams: bench live"
 # What a folder shows -> the options that count for it alone; the others count for all.
 BEATS, ALERTS, ACTIVITIES = "annotated beats", "judged alerts (--alerts)", "activities"
 _USED = {
@@ -49,6 +50,7 @@ EVALUATE_EXAMPLES = examples(
 
 
 def bench(
+    ctx: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -60,16 +62,30 @@ def bench(
     record: Annotated[
         Path | None, option("FILE", "Append the results to a file, one line of JSON each.", shown="no file")
     ] = None,
+    streams: Annotated[
+        int | None, option("", "Streams, in chunks of one second.", LIVE, "2,000 streams", min=1)
+    ] = None,
+    bundle: Annotated[int, option("", "Streams whose chunks a message has; needs --streams.", LIVE, min=1)] = 1,
+    seconds: Annotated[float, option("", "Length of the feed; needs --streams.", LIVE, min=20.0)] = 40.0,
+    workers: Annotated[int, option("", "Processes that read; needs --streams.", LIVE, min=1)] = 2,
     as_json: Json = False,
 ) -> None:
     """Measure speed, memory and accuracy against their limits.
 
     Each figure is measured in the same run as the package or the limit that it is compared with.
     """
+    for name in ("bundle", "seconds", "workers"):
+        if streams is None and _is_given(ctx, name):
+            raise UserError(f"--{name}: expected --streams beside it; got none")
+    if streams is not None and names != ["live"]:
+        raise UserError(f"--streams: expected the benchmark live alone; got {' '.join(names or ['all'])}")
+
     from beatwire.bench import run_benchmarks
+    from beatwire.bench.broker.live_many import Plan
     from beatwire.bench.recorded import append
 
-    results = run_benchmarks(names or [], log=print_message)
+    plan = None if streams is None else Plan(streams, seconds, bundle, workers)
+    results = run_benchmarks(names or [], log=print_message, live_streams=plan)
     if record is not None:
         append(results, record)
     if as_json:

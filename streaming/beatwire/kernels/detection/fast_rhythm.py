@@ -20,7 +20,7 @@ what is found depends on the samples of ``EXPIRES_S`` and of the links before, a
 from __future__ import annotations
 
 from beatwire.kernels.detection.r_peak import mark_r
-from beatwire.kernels.intake.extremes import highest, lowest
+from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import has_absent
 from beatwire.kernels.team import WIDTH, added, fewest, member, narrow
 from beatwire.records import I16, I32, I64

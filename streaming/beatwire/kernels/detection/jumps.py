@@ -13,7 +13,7 @@ of these, what follows is not known yet; it stands alone if it does so before, b
 
 from __future__ import annotations
 
-from beatwire.kernels.intake.extremes import highest, lowest
+from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.team import WIDTH, member, most, wait
 from beatwire.records import I16, I32, I64

@@ -97,7 +97,7 @@ LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMI
 LIMIT_MARK = 7
 LIMIT_COLUMNS = 8
 
-# ``AlignRows.sizes``: rows written, passes, why ``arrivals.align_rows`` stopped; then what happened to chunks.
+# ``AlignRows.sizes``: rows written, passes, why ``groups.align_group`` stopped; then what happened to chunks.
 PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
 DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(5, 13)
 SIZES = 13

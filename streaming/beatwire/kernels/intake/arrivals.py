@@ -41,7 +41,6 @@ from beatwire.kernels.intake.align import (
     SLOT_PENDING,
     SLOT_SESSION,
     SLOT_TICK,
-    STATUS,
     open_pass,
     place_run,
     put_event,
@@ -65,7 +64,7 @@ from beatwire.records.columns import (
 )
 from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
 
-DONE, NO_LANE, NO_ROOM = range(3)  # why ``align_rows`` stopped
+DONE, NO_LANE, NO_ROOM = range(3)  # of ``align_chunk``
 
 PLACED = 0  # codes of chunks; those from 21 on are reasons of align to reject one
 RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED, NO_BANK = range(21, 27)
@@ -248,43 +247,33 @@ def place_chunk(payload: U8, ints: I64, holes: bool, slots: I64, slot: int, limi
         j = k
 
 
-def align_rows(
-    begin: int, n: int, chunks: AlignChunks, limits: I64, tick: int, streams: StreamState, rows: AlignRows,
-    verdicts: AlignVerdicts,
-) -> int:  # fmt: skip
-    """Place chunks from ``begin`` on, in order; stop at the first that needs a lane or more room.
+def align_chunk(
+    i: int, chunks: AlignChunks, limits: I64, tick: int, streams: StreamState, rows: AlignRows, verdicts: AlignVerdicts
+) -> int:
+    """Place chunk ``i``; return DONE, or NO_LANE or NO_ROOM: then nothing of it has been done.
 
-    Returns
-    -------
-    int
-        The chunk at which it stopped; ``rows.sizes[STATUS]`` is DONE, NO_LANE or NO_ROOM. Nothing of that chunk has
-        been done. Chunks whose slot is negative are passed over.
+    A chunk whose slot is negative is passed over.
     """
-    slots, sizes = streams.slots, rows.sizes
-    for i in range(begin, n):
-        slot, ints = chunks.slot[i], chunks.ints[i]
-        if slot < 0:
-            continue
-        state, values = slots[slot], ints[CHUNK_COUNT]
-        anew = (
-            state[SLOT_LANE] < 0
-            or state[SLOT_SESSION] != ints[CHUNK_SESSION]
-            or is_silent(ints[CHUNK_ARRIVED_US], state, limits)
-        )
-        if state[SLOT_LANE] < 0 or (anew and state[SLOT_BANK] != chunks.bank[i]):
-            sizes[STATUS] = NO_LANE
-            return i
-        holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
-        need = 3 * MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
-        if holes:
-            need += 2 * values
-        if (
-            sizes[PLACED_ROWS] + 2 * need > rows.place.shape[0]
-            or sizes[FRESH_ROWS] + 2 * need > rows.fresh.shape[0]
-            or sizes[EVENT_ROWS] + 2 * need > rows.event.shape[0]
-        ):
-            sizes[STATUS] = NO_ROOM
-            return i
-        verdicts.code[i] = align_row(i, chunks, limits, holes, tick, streams, rows, verdicts.expected)
-    sizes[STATUS] = DONE
-    return n
+    slot, ints, sizes = chunks.slot[i], chunks.ints[i], rows.sizes
+    if slot < 0:
+        return DONE
+    state, values = streams.slots[slot], ints[CHUNK_COUNT]
+    anew = (
+        state[SLOT_LANE] < 0
+        or state[SLOT_SESSION] != ints[CHUNK_SESSION]
+        or is_silent(ints[CHUNK_ARRIVED_US], state, limits)
+    )
+    if state[SLOT_LANE] < 0 or (anew and state[SLOT_BANK] != chunks.bank[i]):
+        return NO_LANE
+    holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
+    need = 3 * MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
+    if holes:
+        need += 2 * values
+    if (
+        sizes[PLACED_ROWS] + 2 * need > rows.place.shape[0]
+        or sizes[FRESH_ROWS] + 2 * need > rows.fresh.shape[0]
+        or sizes[EVENT_ROWS] + 2 * need > rows.event.shape[0]
+    ):
+        return NO_ROOM
+    verdicts.code[i] = align_row(i, chunks, limits, holes, tick, streams, rows, verdicts.expected)
+    return DONE

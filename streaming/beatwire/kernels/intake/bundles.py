@@ -7,7 +7,7 @@ A bundle is an Avro record of a mark and an array of bytes, each the value of a 
 from __future__ import annotations
 
 from beatwire.kernels.intake.avro import read_long
-from beatwire.records import I16, I64, U8
+from beatwire.records import I16, I64, U8, Bool
 
 MARK = (1, 66, 87, 66)  # as the length of a stream id, the first byte is negative: no SampleChunk begins with it
 MOST_CHUNKS = 1_000  # of a bundle: one message must not become any number of dead letters
@@ -15,6 +15,24 @@ MAX_BUNDLE_BYTES = 1 << 20  # what a broker takes by default
 
 # Why the rest of a bundle cannot be used; WHOLE: there is no rest.
 WHOLE, TOO_BIG, EMPTY, CUT, MANY, LEFT = range(6)
+
+
+def may_be_bundle(i: int, payload: U8, start: I64, found: Bool) -> None:
+    """Write whether message ``i`` may be a bundle: by its mark, because it is framed, or because it is in JSON."""
+    at, end = int(start[i]), int(start[i + 1])
+    found[i] = False
+    if at < end and (payload[at] == MARK[0] or payload[at] == 0):
+        found[i] = True
+        return
+    while at < end and is_before_json(int(payload[at])):
+        at += 1
+    if at < end:
+        found[i] = payload[at] == 123  # {
+
+
+def is_before_json(byte: int) -> bool:
+    """Return True for a blank, and for a byte of a byte-order mark."""
+    return byte == 32 or byte == 9 or byte == 13 or byte == 10 or byte == 0xEF or byte == 0xBB or byte == 0xBF
 
 
 def count_chunks(i: int, payload: U8, body: I64, stop: I64, counts: I64, fault: I16) -> None:

@@ -11,7 +11,7 @@ sample, and that is ``FAR_NANOVOLTS`` from zero or more. Messages do not contain
 
 from __future__ import annotations
 
-from beatwire.kernels.intake.extremes import highest, lowest
+from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.team import WIDTH, added, member
 from beatwire.records import I16

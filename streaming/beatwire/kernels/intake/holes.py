@@ -10,7 +10,7 @@ filled first.
 
 from __future__ import annotations
 
-from beatwire.kernels.intake.extremes import lowest
+from beatwire.kernels.extremes import lowest
 from beatwire.kernels.team import WIDTH, fewest, member, wait
 from beatwire.records import I16, I32
 

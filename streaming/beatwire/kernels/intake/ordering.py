@@ -1,14 +1,14 @@
-"""Sort the events of a tick into the order of each stream. These bodies have no items: one call does all.
+"""Sort the events of a tick into the order of each stream.
 
-Beats and blocks of a pass come by lane and in order, so they are merged. Only the events of align (restarts, gaps,
-lead-off masks) have to be moved to their place, and they are few.
+Beats and blocks of a pass come by lane and in order, so they are merged, and the lanes of a pass are those of different
+streams: threads share them. Only the events of align (restarts, gaps, lead-off masks) may have to be moved to their
+place, and they are few.
 """
 
 from __future__ import annotations
 
-from beatwire.kernels.intake.events import write_event
 from beatwire.records import I64
-from beatwire.records.alignment import PassBeats, PassLanes
+from beatwire.records.alignment import EventPlaces, PassBeats, PassLanes
 from beatwire.records.columns import (
     EVENT_BANK,
     EVENT_KIND,
@@ -25,96 +25,89 @@ from beatwire.records.columns import (
     ORDERED_VALUE,
 )
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
-from beatwire.records.selection import ListedBlocks
 
 KINDS = 11  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
-def merge_pass(
-    number: int, lanes: PassLanes, beats: PassBeats, first: int, blocks: ListedBlocks, events: I64, n: int
-) -> int:
-    """Append the beats and blocks of a pass to ``n`` events, by lane and sample, and the watermark of each lane.
-
-    Parameters
-    ----------
-    number
-        Of the pass.
-    first
-        Number of the first beat of the pass in the tick; a BEAT event has the number of its beat as value.
-    events : int64 [., EVENT_COLUMNS], written from row ``n`` on
-
-    Returns
-    -------
-    int
-        The number of events.
-    """
-    b = 0
-    k = 0
-    for lane in range(len(lanes.slot)):
-        slot, session, bank = lanes.slot[lane], lanes.session[lane], lanes.bank
-        while True:
-            beat = b < len(beats.row) and beats.row[b] <= lane
-            block = k < len(blocks.row) and blocks.row[k] <= lane
-            if beat and (not block or beats.sample[b] <= blocks.end[k]):
-                write_event(events[n], number, slot, BEAT, beats.sample[b], first + b, session, bank)
-                b += 1
-            elif block:
-                write_event(events[n], number, slot, BLOCK, blocks.end[k], blocks.kind[k], session, bank)
-                k += 1
-            else:
-                break
-            n += 1
-        watermark = lanes.watermark[lane]
-        write_event(events[n], number, slot, WATERMARK, watermark, watermark, session, bank)
-        n += 1
-    return n
-
-
-def by_stream(events: I64, first: I64, at: I64, place: I64, ordered: I64) -> None:
+def enter_events(events: I64, places: EventPlaces, ordered: I64) -> None:
     """Write events by slot, pass and sample; RESTART is the first of its pass, WATERMARK the last, equal ones stay.
 
     Parameters
     ----------
     events : int64 [e, EVENT_COLUMNS]
         Nearly in order within each slot: each that is not is moved past those before it one by one.
-    first : int64 [slots + 1]
-        Zeros.
-    at, place : int64 [slots], [e]
-        Scratch.
-    ordered : int64 [e, ORDERED_COLUMNS], written
+    ordered : int64 [., ORDERED_COLUMNS], written
     """
     for e in range(len(events)):
-        first[events[e, EVENT_SLOT] + 1] += 1
-    for slot in range(len(first) - 1):
-        first[slot + 1] += first[slot]
-        at[slot] = first[slot]
-    for e in range(len(events)):
-        slot = events[e, EVENT_SLOT]
-        to = at[slot]
-        at[slot] += 1
-        while to > first[slot] and is_before(events[e], events[place[to - 1]]):
-            place[to] = place[to - 1]
-            to -= 1
-        place[to] = e
-    for to in range(len(events)):
-        event, row = events[place[to]], ordered[to]
-        row[ORDERED_SLOT] = event[EVENT_SLOT]
-        row[ORDERED_SESSION] = event[EVENT_SESSION]
-        row[ORDERED_KIND] = event[EVENT_KIND]
-        row[ORDERED_SAMPLE] = event[EVENT_SAMPLE]
-        row[ORDERED_VALUE] = event[EVENT_VALUE]
-        row[ORDERED_BANK] = event[EVENT_BANK]
+        row = events[e]
+        slot, kind, sample = int(row[EVENT_SLOT]), int(row[EVENT_KIND]), int(row[EVENT_SAMPLE])
+        to = place_of(slot, int(row[EVENT_PASS]), kind, sample, places, ordered)
+        write_ordered(
+            ordered[to], slot, int(row[EVENT_SESSION]), kind, sample, int(row[EVENT_VALUE]), int(row[EVENT_BANK])
+        )
 
 
-def is_before(one: I64, other: I64) -> bool:
-    """Return True if an event belongs before another one of the same stream."""
-    if one[EVENT_PASS] != other[EVENT_PASS]:
-        return bool(one[EVENT_PASS] < other[EVENT_PASS])
-    own_rank, other_rank = rank(one[EVENT_KIND]), rank(other[EVENT_KIND])
+def merge_lane(
+    i: int, number: int, lanes: PassLanes, beats: PassBeats, first: int, places: EventPlaces, ordered: I64
+) -> None:
+    """Write the beats and blocks of lane ``i`` of a pass by sample, and its watermark, behind the events before them.
+
+    Parameters
+    ----------
+    number
+        Of the pass; passes are merged in order.
+    first
+        Number of the first beat of the pass in the tick; a BEAT event has the number of its beat as value.
+    ordered : int64 [., ORDERED_COLUMNS], written
+    """
+    slot, session, bank = int(lanes.slot[i]), int(lanes.session[i]), lanes.bank
+    b, k = int(beats.first[i]), int(beats.first_block[i])
+    last_b, last_k = int(beats.first[i + 1]), int(beats.first_block[i + 1])
+    while b < last_b or k < last_k:
+        if b < last_b and (k == last_k or beats.sample[b] <= beats.end[k]):
+            kind, sample, value = BEAT, int(beats.sample[b]), first + b
+            b += 1
+        else:
+            kind, sample, value = BLOCK, int(beats.end[k]), int(beats.kind[k])
+            k += 1
+        to = place_of(slot, number, kind, sample, places, ordered)
+        write_ordered(ordered[to], slot, session, kind, sample, value, bank)
+    watermark = int(lanes.watermark[i])
+    to = place_of(slot, number, WATERMARK, watermark, places, ordered)
+    write_ordered(ordered[to], slot, session, WATERMARK, watermark, watermark, bank)
+
+
+def place_of(slot: int, number: int, kind: int, sample: int, places: EventPlaces, ordered: I64) -> int:
+    """Return the row of the next event of a slot, of pass ``number``; those that it belongs before are moved."""
+    to = int(places.at[slot])
+    places.at[slot] = to + 1
+    while to > places.first[slot] and is_before(number, kind, sample, int(places.number[to - 1]), ordered[to - 1]):
+        places.number[to] = places.number[to - 1]
+        for column in range(ordered.shape[1]):
+            ordered[to, column] = ordered[to - 1, column]
+        to -= 1
+    places.number[to] = number
+    return to
+
+
+def write_ordered(row: I64, slot: int, session: int, kind: int, sample: int, value: int, bank: int) -> None:
+    """Write an event to a row of ordered events."""
+    row[ORDERED_SLOT] = slot
+    row[ORDERED_SESSION] = session
+    row[ORDERED_KIND] = kind
+    row[ORDERED_SAMPLE] = sample
+    row[ORDERED_VALUE] = value
+    row[ORDERED_BANK] = bank
+
+
+def is_before(number: int, kind: int, sample: int, other_number: int, other: I64) -> bool:
+    """Return True if an event belongs before another one of the same stream, by their passes, kinds and samples."""
+    if number != other_number:
+        return number < other_number
+    own_rank, other_rank = rank(kind), rank(int(other[ORDERED_KIND]))
     if own_rank != other_rank:
         return own_rank < other_rank
-    own_place = KINDS * one[EVENT_SAMPLE] + one[EVENT_KIND]
-    return bool(own_place < KINDS * other[EVENT_SAMPLE] + other[EVENT_KIND])
+    return bool(KINDS * sample + kind < KINDS * other[ORDERED_SAMPLE] + other[ORDERED_KIND])
 
 
 def rank(kind: int) -> int:
@@ -140,3 +133,26 @@ def find_runs(events: I64, run: I64) -> int:
             n += 1
     run[n] = len(events)
     return n
+
+
+def find_end(i: int, run: I64, events: I64, marks: I64, passed: I64) -> None:
+    """Write the last watermark of stream ``i``, and its session: where it has none, its last restart with -1.
+
+    Parameters
+    ----------
+    run, events
+        The events of a tick by stream, columns ``ORDERED_...``.
+    marks, passed : int64 [slots] and [slots, 2], written
+        The watermark, -1: none; session and watermark, as they are without a watermark or a restart.
+    """
+    slot = events[run[i], ORDERED_SLOT]
+    marks[slot] = -1
+    has_mark = False
+    for e in range(run[i], run[i + 1]):
+        kind = events[e, ORDERED_KIND]
+        if kind == WATERMARK:
+            has_mark = True
+            marks[slot] = events[e, ORDERED_SAMPLE]
+        if kind == WATERMARK or (kind == RESTART and not has_mark):
+            passed[slot, 0] = events[e, ORDERED_SESSION]
+            passed[slot, 1] = marks[slot]

@@ -82,10 +82,11 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     _grow(state, len(aligned.anchors))
     for stream in state.unseen.forgotten(state.logged, aligned):
         del state.logged[stream]
+    evicted, is_open = stream_alerts.end_of_evicted(state.slots, aligned), stream_alerts.open_of(state.slots)
     ended = [
-        stream_alerts.end_of_evicted(state.slots, aligned),
-        stream_alerts.end_of_no_data(state.slots, aligned),
-        stream_alerts.end_of_refused(state.slots, aligned),
+        evicted,
+        stream_alerts.end_of_no_data(state.slots, aligned, is_open),
+        stream_alerts.end_of_refused(state.slots, aligned, is_open),
     ]
     by_samples, values = _apply_rules(state, tick)
     now = state.limits.rows_at(aligned.now_us, len(state.limits.directory.names))
@@ -198,7 +199,7 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
     events = _ordered_events(state, tick)
     if len(events) == 0:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)
-    n, run = runs_of(events)
+    n, run = runs_of(events, tick.run if events is tick.events else None)
     room = alert_state.MOST_TRANSITIONS * len(events)
     transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
     durations, limits = _kernel_limits(state, tick)

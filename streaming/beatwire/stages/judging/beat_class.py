@@ -123,7 +123,7 @@ def classify(state: State, beats: TickBeats, *, keep_features: bool = False) -> 
     if len(events) == 0:  # a tick without beats may have a restart
         return classes, features
     grow(state, len(aligned.anchors), max((min(SHAPE_LEADS, bank.leads) for bank in aligned.banks), default=1))
-    n, run = runs_of(events)
+    n, run = runs_of(events, beats.run)
     work = ClassScratch(
         shape=np.zeros(POINTS, np.float32),
         normal=np.zeros(POINTS, np.float32),

@@ -95,7 +95,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     assert beats.reconstruction_error is not None
     scored = ~np.isnan(beats.score) & ~np.isnan(beats.reconstruction_error)
     bins, _ = bins_of(reference, beats.score, beats.latent, beats.reconstruction_error)
-    n, run = runs_of(events)
+    n, run = runs_of(events, beats.run)
     block_samples = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     room = BLOCKS_TO_EMPTY * len(events)
     crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, ORDERED_COLUMNS), np.int64))
@@ -106,7 +106,8 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     if not crossings.counts.any():
         return state, beats
     rows = rows_written(crossings.counts, run, BLOCKS_TO_EMPTY)
-    return state, replace(beats, events=np.insert(events, crossings.place[rows], crossings.rows[rows], axis=0))
+    events = np.insert(events, crossings.place[rows], crossings.rows[rows], axis=0)
+    return state, replace(beats, events=events, run=None)
 
 
 def radius(centre: F64, whitener: F64, latent: F32) -> F64:

@@ -63,7 +63,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     )
     if e == 0:
         return state, replace(tick, rhythm=found)
-    n, run = runs_of(events)
+    n, run = runs_of(events, tick.run)
     normal = (
         np.full((b, NORMAL_MEASURES), NO_NORMAL, np.float32) if tick.normal_measures is None else tick.normal_measures
     )

@@ -8,8 +8,15 @@ from beatwire.jit import cpu
 from beatwire.records import I64
 
 
-def runs_of(events: I64) -> tuple[int, I64]:
-    """Return the number of streams of events [e, any] by slot, and the first row of each and the end: int64 [e + 1]."""
+def runs_of(events: I64, run: I64 | None = None) -> tuple[int, I64]:
+    """Return the number of streams of events [e, any] by slot, and the first row of each and the end: int64 [n + 1].
+
+    ``run`` is the latter where it is known.
+    """
+    if run is not None:
+        if run[-1] != len(events):
+            raise ValueError(f"runs: expected those of {len(events)} events; got those of {run[-1]}")
+        return len(run) - 1, run
     run = np.empty(len(events) + 1, np.int64)
     return cpu.kernels.find_runs(events, run), run
 

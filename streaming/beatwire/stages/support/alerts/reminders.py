@@ -16,7 +16,7 @@ import numpy as np
 
 from beatwire.kernels.intake import clock
 from beatwire.records import I64, Bool, TickBeats
-from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
+from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION
 from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.support.alerts.alert_messages import device_times
 from beatwire.stages.support.alerts.open_alerts import NEVER, Open, OpenAlerts
@@ -56,17 +56,24 @@ class Stretch:
 
 
 def remind_by_samples(
-    alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval, held_until: Callable[[Open], int]
+    alerts: OpenAlerts,
+    tick: TickBeats,
+    marks: I64,
+    restarted: I64,
+    interval: Interval,
+    held_until: Callable[[Open], int],
 ) -> list[dict[str, Any]]:
     """Return the reminders that are due by the watermarks of a tick, int64 [slots].
 
     Parameters
     ----------
+    restarted
+        Slots of the streams that restarted in the tick.
     held_until
         Returns the sample at which a held alert ends.
     """
     due = (marks >= alerts.due) | _clock_was_set(alerts, tick)
-    due[tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]] = True
+    due[restarted] = True
     published: list[dict[str, Any]] = []
     for slot in np.flatnonzero(due).tolist():
         alerts.due[slot] = NEVER

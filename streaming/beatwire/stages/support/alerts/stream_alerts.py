@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.jit import cpu
 from beatwire.kernels.alerts import alert_state
-from beatwire.records import F64, I64, Aligned
+from beatwire.kernels.streams import HAS_NO_DATA, IS_NOT_MONITORED
+from beatwire.records import F64, I64, U8, Aligned
 from beatwire.records.columns import NO_BEAT, TRANSITION_COLUMNS
 from beatwire.stages.support.alerts.service_alerts import explained_by_feed
 from beatwire.stages.support.alerts.silence import Silence
@@ -46,10 +48,18 @@ def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
     return _transitions(rows)
 
 
-def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
+def open_of(slots: I64) -> U8:
+    """Return which of these alerts are on, of each stream: bits of ``kernels.alerts.streams``, uint8 [slots]."""
+    found = np.empty(len(slots), np.uint8)
+    cpu.kernels.find_open(len(slots), slots, found)
+    return found
+
+
+def end_of_no_data(slots: I64, aligned: Aligned, is_open: U8) -> I64:
     """End ``no data`` where a chunk of use arrived; before the rules, which may begin a new session."""
     rows = []
-    for slot in aligned.used[slots[aligned.used, _NO_DATA] >= 0].tolist():
+    with_alert = np.flatnonzero(is_open & HAS_NO_DATA)
+    for slot in _occurring(with_alert, aligned.used):
         session, onset = slots[slot, [alert_state.SESSION, _NO_DATA]].tolist()
         at = aligned.slots.expected[slot] if aligned.slots.session[slot] == session else onset
         rows.append((slot, session, alert_state.NO_DATA, alert_state.OFF, onset, at, 0))
@@ -57,15 +67,22 @@ def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
     return _transitions(rows)
 
 
-def end_of_refused(slots: I64, aligned: Aligned) -> I64:
+def end_of_refused(slots: I64, aligned: Aligned, is_open: U8) -> I64:
     """End ``not monitored`` where a stream has got a lane."""
     rows = []
-    seen = aligned.seen
-    for slot in seen[(slots[seen, _NOT_MONITORED] >= 0) & (aligned.slots.lane[seen] >= 0)].tolist():
+    with_alert = np.flatnonzero(is_open & IS_NOT_MONITORED)
+    with_alert = with_alert[aligned.slots.lane[with_alert] >= 0]
+    for slot in _occurring(with_alert, aligned.seen):
         session, onset = slots[slot, [alert_state.SESSION, _NOT_MONITORED]].tolist()
         rows.append((slot, session, alert_state.NOT_MONITORED, alert_state.OFF, onset, onset, 0))
         slots[slot, _NOT_MONITORED] = -1
     return _transitions(rows)
+
+
+def _occurring(with_alert: I64, slots: I64) -> list[int]:
+    """Return those of a few slots that are among others."""
+    found: list[int] = with_alert[np.isin(with_alert, slots)].tolist() if len(with_alert) else []
+    return found
 
 
 def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, silence: Silence) -> I64:
@@ -83,11 +100,10 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
     silence.note(aligned)
     if not aligned.now_us or not aligned.caught_up:
         return _transitions([])
-    streams = len(limits)
-    waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
-    waiting[aligned.used] = False
-    late = silence.watched.now_us - silence.counts_us[:streams] > no_data_s * 1e6
-    silent = np.flatnonzero(waiting & late)
+    late = silence.watched.now_us - silence.counts_us[: len(limits)] > no_data_s * 1e6
+    late[aligned.used] = False
+    silent = np.flatnonzero(late)
+    silent = silent[(slots[silent, _NO_DATA] < 0) & (slots[silent, alert_state.IS_KNOWN] > 0)]
     rows = []
     for slot in silent[~explained_by_feed(silent, silence.last_us, silence.watched.newest_us)].tolist():
         onset = int(aligned.slots.expected[slot])

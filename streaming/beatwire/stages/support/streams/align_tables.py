@@ -1,13 +1,12 @@
-"""Tables of align: slots before their first chunk, rows for its kernels to write, and what later stages read."""
+"""Tables of align: slots before their first chunk, and what later stages read."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from beatwire.jit import cpu
 from beatwire.kernels.intake import align
 from beatwire.records import I64
-from beatwire.records.alignment import AlignRows
-from beatwire.records.columns import EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS
 from beatwire.records.samples import SlotColumns
 
 
@@ -20,13 +19,13 @@ def new_slots(n: int) -> I64:
     return slots
 
 
-def columns_of(slots: I64) -> SlotColumns:
-    """Copy the columns of the state that later stages read: 1 ms for 100,000 slots."""
-    columns = (
-        align.SLOT_SESSION, align.SLOT_BANK, align.SLOT_LANE, align.SLOT_EXPECTED, align.SLOT_ARRIVED_US,
-        align.SLOT_USED_US, align.SLOT_ACTIVE_US,
-    )  # fmt: skip
-    return SlotColumns(*(slots[:, column].copy() for column in columns))
+def positions_of(slots: I64, tick: int) -> tuple[SlotColumns, I64]:
+    """Return the columns of the state that later stages read, and the slots that had a chunk of use in the tick."""
+    n = len(slots)
+    columns = SlotColumns(*np.empty((len(SlotColumns._fields), n), np.int64))
+    used = np.empty(n, np.bool_)
+    cpu.kernels.copy_position(n, slots, tick, columns, used)
+    return columns, np.flatnonzero(used)
 
 
 def occurring(slot: I64, slots: int) -> I64:
@@ -34,13 +33,3 @@ def occurring(slot: I64, slots: int) -> I64:
     occurs = np.zeros(slots, np.bool_)
     occurs[slot[slot >= 0]] = True
     return np.flatnonzero(occurs)
-
-
-def empty_rows(n: int) -> AlignRows:
-    """Return room for ``n`` rows of each kind."""
-    return AlignRows(
-        place=np.empty((n, PLACE_COLUMNS), np.int64),
-        fresh=np.empty((n, FRESH_COLUMNS), np.int64),
-        event=np.empty((n, EVENT_COLUMNS), np.int64),
-        sizes=np.zeros(align.SIZES, np.int64),
-    )

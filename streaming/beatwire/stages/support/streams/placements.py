@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.jit import cpu
+from beatwire.kernels.intake.align import PASSES
 from beatwire.records import I64, Bank, Chunks, Fresh, Placement
 from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import (
@@ -16,6 +18,7 @@ from beatwire.records.columns import (
     EVENT_VALUE,
     FRESH_BANK,
     FRESH_BASE,
+    FRESH_COLUMNS,
     FRESH_LANE,
     FRESH_NANOVOLTS,
     FRESH_PASS,
@@ -41,37 +44,43 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     rows
         What the kernels wrote, without CLOCK events.
     """
-    fresh, fresh_key = _by_pass_and_bank(rows.fresh, FRESH_PASS, FRESH_BANK, len(banks))
-    place, place_key = _by_pass_and_bank(rows.place, PLACE_PASS, PLACE_BANK, len(banks))
+    single = len(banks) == 1 and rows.sizes[PASSES] == 1
+    fresh_key, fresh_order = _by_pass_and_bank(rows.fresh, FRESH_PASS, FRESH_BANK, len(banks), single)
+    place_key, place_order = _by_pass_and_bank(rows.place, PLACE_PASS, PLACE_BANK, len(banks), single)
     event = rows.event
     gaps = event[event[:, EVENT_KIND] == GAP]
     made = []
     for key in sorted({*_distinct(fresh_key), *_distinct(place_key)}):
         number, bank = key // len(banks), banks[key % len(banks)]
-        of_fresh = fresh[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
-        of_place = place[slice(*np.searchsorted(place_key, [key, key + 1]))]
-        quiet = _quiet(of_fresh, gaps[gaps[:, EVENT_PASS] == number])
-        of_fresh = of_fresh[of_fresh[:, FRESH_STOP] > of_fresh[:, FRESH_START]]
-        if len(of_fresh) + len(of_place) + len(quiet) == 0:
+        of_fresh = fresh_order[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
+        of_place = place_order[slice(*np.searchsorted(place_key, [key, key + 1]))]
+        columns = np.empty(
+            (FRESH_COLUMNS, len(of_fresh)), np.int64
+        )  # contiguous: machine code is the same for one lane
+        cpu.kernels.take_fresh(len(of_fresh), of_fresh, rows.fresh, columns)
+        quiet = _quiet(columns, gaps[gaps[:, EVENT_PASS] == number])
+        has_new = columns[FRESH_STOP] > columns[FRESH_START]
+        if not has_new.all():
+            columns = np.ascontiguousarray(columns[:, has_new])
+        if columns.shape[1] + len(of_place) + len(quiet) == 0:
             continue
-        made.append(
-            Placement(
-                payload=chunks.payload,
-                place=np.ascontiguousarray(of_place[:, :PLACEMENT_COLUMNS]),
-                lanes=rounded(lanes[bank.number]),
-                fresh=_fresh(number, bank, of_fresh, quiet, chunks.overloaded),
-            )
-        )
+        place = np.empty((len(of_place), PLACEMENT_COLUMNS), np.int64)
+        cpu.kernels.take_place(len(of_place), of_place, rows.place, place)
+        fresh = _fresh(number, bank, columns, quiet, chunks.overloaded)
+        made.append(Placement(chunks.payload, place, rounded(lanes[bank.number]), fresh))
     return made
 
 
-def _by_pass_and_bank(rows: I64, at_pass: int, at_bank: int, banks: int) -> tuple[I64, I64]:
-    """Sort rows by pass and bank, each keeping its order; return them and their keys, pass * banks + bank."""
+def _by_pass_and_bank(rows: I64, at_pass: int, at_bank: int, banks: int, single: bool) -> tuple[I64, I64]:
+    """Sort rows by pass and bank, each keeping its order; return the keys, pass * banks + bank, and the rows.
+
+    ``single``: all keys are 0.
+    """
+    if single:
+        return np.zeros(len(rows), np.int64), np.arange(len(rows))
     key = rows[:, at_pass] * banks + rows[:, at_bank]
-    if not len(key) or (key[1:] >= key[:-1]).all():
-        return rows, key
-    order = np.argsort(key, kind="stable")
-    return rows[order], key[order]
+    order = np.argsort(key.astype(np.int16) if key.max(initial=0) < 1 << 15 else key, kind="stable")
+    return key[order], order
 
 
 def _distinct(ascending: I64) -> list[int]:
@@ -89,18 +98,16 @@ def rounded(lanes: int) -> int:
 
 
 def _quiet(fresh: I64, gaps: I64) -> I64:
-    """Return the stretches in which no beat may be: bridged gaps."""
+    """Return the stretches in which no beat may be: bridged gaps; ``fresh`` by columns."""
     if len(gaps) == 0:
         return np.zeros((0, QUIET_COLUMNS), np.int64)
-    lane_of = dict(zip(fresh[:, FRESH_SLOT].tolist(), fresh[:, FRESH_LANE].tolist(), strict=True))
+    lane_of = dict(zip(fresh[FRESH_SLOT].tolist(), fresh[FRESH_LANE].tolist(), strict=True))
     columns = gaps[:, [EVENT_SLOT, EVENT_SAMPLE, EVENT_VALUE]]
     stretches = [(lane_of[slot], start, stop) for slot, start, stop in columns.tolist() if slot in lane_of]
     return np.array(stretches, np.int64).reshape(-1, QUIET_COLUMNS)
 
 
-def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> Fresh:
-    """Turn rows into columns, each contiguous: so machine code is the same for one lane and for many."""
-    columns = np.ascontiguousarray(rows.T)
+def _fresh(number: int, bank: Bank, columns: I64, quiet: I64, overloaded: bool) -> Fresh:
     return Fresh(
         number=number,
         bank=bank,

@@ -80,6 +80,7 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
             beats=replace(
                 tick,
                 events=events,
+                run=None,
                 aligned=aligned,
                 restarting=frozenset(slot for slot, end in ends.items() if k < end),
             ),

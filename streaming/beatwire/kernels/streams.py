@@ -1,0 +1,44 @@
+"""Bodies over all streams of a tick that find those which the host has to look at."""
+
+from __future__ import annotations
+
+from beatwire.kernels.alerts.alert_state import FIRST_ONSET, NO_DATA, NOT_MONITORED
+from beatwire.records import F64, I64, U8, Bool
+from beatwire.records.samples import SlotColumns
+
+HAS_NO_DATA, IS_NOT_MONITORED = 1, 2  # bits of the alerts that are about a stream and not its samples
+
+
+def find_open(i: int, slots: I64, found: U8) -> None:
+    """Write which alerts about the stream of slot ``i`` are on, as bits."""
+    state = slots[i]
+    no_data, not_monitored = state[FIRST_ONSET + NO_DATA] >= 0, state[FIRST_ONSET + NOT_MONITORED] >= 0
+    found[i] = HAS_NO_DATA * int(no_data) + IS_NOT_MONITORED * int(not_monitored)
+
+
+def note_times(
+    i: int, seen: I64, slots: SlotColumns, times_us: I64, steps: int, outlasts_us: I64, at: I64, step: F64,
+    now_us: I64, due: Bool,
+) -> None:  # fmt: skip
+    """Write the times of the stream of slot ``seen[i]``, and whether it is due for a mark of ``pipeline.rewind``.
+
+    Parameters
+    ----------
+    slots
+        The streams after the tick.
+    times_us, steps, outlasts_us
+        Arrival and active time at the marks by time, int64 [slots, n, 2]; one is due where both are ``1 / steps`` of
+        ``outlasts_us`` [2] after those of the last mark.
+    at, step
+        Samples of the newest marks by samples, int64 [slots], and how far these are apart, in each bank.
+    now_us : int64 [slots, 2], written
+    due : bool [2, n], written
+        By time, and by samples.
+    """
+    slot = seen[i]
+    arrived_us, active_us, bank = slots.arrived_us[slot], slots.active_us[slot], slots.bank[slot]
+    now_us[slot, 0], now_us[slot, 1] = arrived_us, active_us
+    last = times_us[slot, times_us.shape[1] - 1]
+    late, active = steps * (arrived_us - last[0]), steps * (active_us - last[1])
+    due[0, i] = late >= outlasts_us[0] and active >= outlasts_us[1]
+    due[1, i] = bank >= 0 and slots.expected[slot] - at[slot] >= step[bank]

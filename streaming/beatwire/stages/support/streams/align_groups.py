@@ -1,0 +1,127 @@
+"""Groups of streams whose chunks threads align side by side: who is in which, and room for the rows that they write.
+
+In:    the chunks of a tick with their slots
+Out:   ``AlignGroups`` and ``AlignRows`` for the kernels; the rows that were written, in one order
+State: none
+
+On one thread, and with few chunks, there is one group, whose rows are in order as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from beatwire.jit import cpu, threads
+from beatwire.kernels.intake import align, arrivals
+from beatwire.records import I64
+from beatwire.records.alignment import AlignChunks, AlignGroups, AlignRows
+from beatwire.records.columns import CHUNK_COUNT, EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS
+
+WORTH = 256  # chunks of a group at least
+OF_A_THREAD = 4  # groups of each thread: one that has less to do takes another
+_LINE = 32  # numbers of a row of sizes, of which each group has one: threads write to lines of their own
+
+
+class Stop(NamedTuple):
+    """Where a group has stopped: the chunk, the group, and why."""
+
+    chunk: int
+    group: int
+    status: int
+
+
+class Grouped:
+    """The chunks of a tick by groups.
+
+    Parameters
+    ----------
+    given
+        The chunks.
+    slots
+        Number of slots that are in use.
+    """
+
+    def __init__(self, given: AlignChunks, slots: int) -> None:
+        n, count = len(given.slot), _groups(len(given.slot))
+        counts = given.ints[:, CHUNK_COUNT]
+        if count == 1:
+            chunk, begin, samples = np.arange(n), np.array([0, n]), np.array([counts.sum()])
+        else:
+            group = (np.maximum(given.slot, 0) * count // max(1, slots)).astype(np.int16)
+            chunk = np.argsort(group, kind="stable")
+            begin = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))])
+            samples = np.bincount(group, counts, count).astype(np.int64)
+        room = 2 * np.diff(begin) + 128 + samples // 256
+        wrote = np.zeros((n if count > 1 else 0, 3), np.int64)
+        self.groups = AlignGroups(
+            chunk, begin[:-1], begin[1:], begin[:-1].copy(), np.concatenate([[0], np.cumsum(room)]), wrote
+        )
+        self.rows = _empty_rows(int(room.sum()), np.zeros((count, _LINE), np.int64))
+
+    @property
+    def all(self) -> I64:
+        """Return the numbers of all groups."""
+        return np.arange(len(self.groups.at))
+
+    def stopped(self, run: I64) -> list[Stop]:
+        """Return where groups of those that ran have stopped."""
+        status = self.rows.sizes[run, align.STATUS]
+        is_late = status != arrivals.DONE
+        late = run[is_late]
+        chunks = self.groups.chunk[self.groups.at[late]]
+        return [Stop(*row) for row in np.column_stack([chunks, late, status[is_late]]).tolist()]
+
+    def pass_over(self, group: int) -> None:
+        """Let a group go on behind the chunk at which it stopped."""
+        self.groups.at[group] += 1
+
+    def enlarge(self, samples: int) -> None:
+        """Make more room for the rows of every group: twice as much, and more for a chunk of so many samples."""
+        old, before = self.rows, self.groups.room
+        size = np.diff(before)
+        room = np.concatenate([[0], np.cumsum(2 * size + 8 * samples + 128)])
+        self.rows = _empty_rows(int(room[-1]), old.sizes)
+        for rows, more in zip(old[:3], self.rows[:3], strict=True):
+            for begin, to, n in zip(before.tolist(), room.tolist(), size.tolist(), strict=False):
+                more[to : to + n] = rows[begin : begin + n]
+        self.groups = self.groups._replace(room=room)
+
+    def in_order(self) -> AlignRows:
+        """Return the rows in the order in which one group of all streams writes them; ``sizes`` of all [SIZES]."""
+        rows, groups = self.rows, self.groups
+        sizes = rows.sizes.sum(axis=0)[: align.SIZES]
+        sizes[align.PASSES] = rows.sizes[:, align.PASSES].max(initial=0)
+        if len(groups.at) > 1:
+            first = np.cumsum(groups.wrote, axis=0)
+            first -= groups.wrote
+            ordered = _empty_rows(int(sizes[: align.PASSES].max()), sizes)
+            cpu.kernels.order_rows(len(groups.at), groups, first, rows, ordered)
+            rows = ordered
+        placed, begun, happened = sizes[[align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]].tolist()
+        return AlignRows(rows.place[:placed], rows.fresh[:begun], rows.event[:happened], sizes)
+
+
+def rehearse() -> None:
+    """Call the kernel that only several groups need, for no group: so it is compiled."""
+    none = np.zeros(0, np.int64)
+    groups = AlignGroups(none, none, none, none, none, np.zeros((0, 3), np.int64))
+    rows, ordered = _empty_rows(0, np.zeros((0, _LINE), np.int64)), _empty_rows(0, none)
+    cpu.kernels.order_rows(0, groups, groups.wrote, rows, ordered)
+
+
+def _groups(chunks: int) -> int:
+    """Return the number of groups for so many chunks on the threads in use."""
+    count, smallest = threads.helpers.count, threads.helpers.smallest
+    return max(1, min(OF_A_THREAD * count, chunks // (smallest or WORTH))) if count > 1 else 1
+
+
+def _empty_rows(n: int, sizes: I64) -> AlignRows:
+    """Return room for ``n`` rows of each kind."""
+    return AlignRows(
+        place=np.empty((n, PLACE_COLUMNS), np.int64),
+        fresh=np.empty((n, FRESH_COLUMNS), np.int64),
+        event=np.empty((n, EVENT_COLUMNS), np.int64),
+        sizes=sizes,
+    )
