@@ -61,8 +61,9 @@ class Silence:
     def note(self, aligned: Aligned) -> None:
         """Note which streams have a chunk of use in this tick."""
         if self.tick_us >= 0 or not self.watched.now_us:
-            passed_us = max(0, aligned.now_us - self.tick_us) if self.tick_us >= 0 else 1
-            self.watched, self.tick_us = Watched(self.watched.now_us + passed_us), aligned.now_us
+            now_us = aligned.now_us or int(aligned.slots.used_us.max(initial=0))  # unknown: that of the newest chunk
+            passed_us = max(0, now_us - self.tick_us) if self.tick_us >= 0 else 1
+            self.watched, self.tick_us = Watched(self.watched.now_us + passed_us), now_us
         missing = len(aligned.slots.used_us) - len(self.last_us)
         if missing > 0:
             self.last_us = np.append(self.last_us, np.zeros(missing, np.int64))
