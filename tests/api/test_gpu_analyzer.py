@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.backends.cuda.card import missing
-from beatwire.bench.card.out_of_core import in_managed_memory, move
+from beatwire.bench.card.out_of_core import in_managed_memory, move_to_card
 from beatwire.offline.analyze import analyze
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.plan import Plan
@@ -41,9 +41,10 @@ def test_the_memory_limit_changes_the_number_of_lanes_only(device: Any) -> None:
     assert np.array_equal(beats.sample, analyze(recording).beats["sample"])
 
 
-@pytest.mark.parametrize("to_host", [True, False])
-def test_samples_in_managed_memory_give_the_output_of_samples_on_the_host(device: Any, to_host: bool) -> None:
+@pytest.mark.parametrize("moved", [True, False])
+def test_samples_in_managed_memory_give_the_output_of_samples_on_the_host(device: Any, moved: bool) -> None:
     recording = person(9, 360.0, 3)
     managed = in_managed_memory(device, recording.samples)
-    move(device, managed, to_host=to_host)
+    if moved:
+        move_to_card(device, managed)
     assert_same(analyze(replace(recording, samples=managed), backend=device), analyze(recording))
