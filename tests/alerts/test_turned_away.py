@@ -18,7 +18,7 @@ from beatwire.wire.bundles import encode_bundle
 from beatwire.wire.dead_letters import Addresses
 from draws import draws
 from hostile_senders import heart
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import START_US, Run, collect, successor
 
@@ -164,6 +164,72 @@ def test_a_successor_takes_the_alert_over_and_ends_it_once(returns: bool) -> Non
     assert transitions(run, "bed") == ([("bed", "no data", "off")] if returns else [])
     if returns:
         assert run.alerts[0]["id"] == ward.run.alerts[0]["id"]
+
+
+@given(st.lists(st.integers(1, 4_000), min_size=1, max_size=12), st.integers(0, 12), st.integers(1, 5), st.booleans())
+@example([2_800, 200], 0, 1, True)
+@example([200, 8_000], 0, 2, True)
+@settings(max_examples=draws(15), deadline=None)
+def test_an_alert_is_the_same_if_the_worker_changes_before_it_begins(
+    gaps_ms: list[int], change: int, each: int, beside: bool
+) -> None:
+    """Messages come after ``gaps_ms``, ``each`` at once; ``beside`` them come a neighbour's chunks, which leave marks."""
+    arrivals, now_us, ticks = list[int](), START_US, list[RawTick]()
+    for gap_ms in gaps_ms:
+        now_us += 1000 * gap_ms
+        arrivals += [now_us] * each
+    at_us, first = START_US, 0
+    while at_us < now_us + 4 * SECOND_US:
+        before_us, at_us = at_us, at_us + SECOND_US // 2
+        arrived = [a for a in arrivals if before_us < a <= at_us]
+        sent = [chunk("bed", rate_hz=9.0) for _ in arrived] + ([chunk("neighbour", first)] if beside else [])
+        arrived, first = arrived + [at_us] * beside, first + 125 * beside
+        ticks.append(RawTick.of(sent, now_us=at_us, arrival_us=arrived))
+
+    def published(change: int) -> list[dict[str, Any]]:
+        before, run = Pipeline(Settings()), Run()
+        collect(before, run, published=True)
+        for tick in ticks[:change]:
+            before.emit(tick)
+        rewind, after = before.rewind_tick(0), Pipeline(Settings())
+        for tick in ticks[rewind:change]:
+            after.emit(replace(tick, caught_up=False))
+        after.adopt([a for a in run.alerts if a["state"] != "off"])
+        collect(after, run, published=True)
+        for tick in ticks[change:]:
+            after.emit(tick)
+        return [a for a in run.alerts if a["stream"] == "bed"]
+
+    assert published(min(change, len(ticks))) == published(0)
+
+
+def test_what_never_becomes_an_alert_holds_no_replay_back_for_long() -> None:
+    ward = Half()
+    ward.tick(chunk("bed", rate_hz=9.0))
+    assert ward.pipeline.rewind_tick(0) == 0
+    for _ in range(62):
+        ward.tick()
+    assert ward.pipeline.rewind_tick(0) == 63
+    assert not ward.pipeline.lifecycle.state.turned.streams
+
+
+def test_a_stream_that_has_become_silent_is_announced_if_its_message_has_come_again() -> None:
+    ward = Half()
+    ward.tick(chunk("one", rate_hz=9.0), chunk("two", rate_hz=9.0))
+    ward.tick(chunk("two", rate_hz=9.0), chunk("three", rate_hz=9.0), chunk("placed"))
+    ward.tick(chunk("three", rate_hz=9.0), chunk("three", rate_hz=9.0))
+    ward.tick(chunk("three"))
+    for _ in range(3):
+        ward.tick()
+    assert transitions(ward.run, "one", "two", "three") == [("two", "no data", "on")]
+
+
+def test_an_alert_lasts_as_long_as_messages_are_refused() -> None:
+    ward = Half(replace(Settings(), evict_s=240.0))
+    for k in range(40):
+        ward.now_us += 10 * SECOND_US
+        ward.tick(chunk("bed", 125 * k, rate_hz=9.0))
+    assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
 
 
 def test_damaged_ids_open_no_alerts_and_ids_that_return_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:

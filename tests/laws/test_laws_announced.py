@@ -79,9 +79,28 @@ skips_and_flat = Plan(2, 125, (
     Phase("clock of the future", 25.613413766290165, 2429608650, "first skips"),
     Phase("flat", 22.070490602211194, 616003677, "first skips"),
 ))  # fmt: skip
+# Of the first messages nothing is of use, or they wait, and others come late or not at all.
+turned_away = [
+    Plan(2, 50, (Phase("wrong rate", 32.64890551601351, 334, "held back"),)),
+    Plan(1, 700, (Phase("clock in nanoseconds", 3.0, 178),)),
+    Plan(2, 700, (Phase("refused", 4.40261397858032, 377, "wrong rate"),)),
+    Plan(2, 700, (Phase("late", 22.537521489646263, 63697892, "clock in nanoseconds"),)),
+    Plan(2, 125, (Phase("wrong rate", 4.4728901217366595, 2868, "held back"),)),
+    Plan(2, 125, (
+        Phase("clock in nanoseconds", 23.655515901236065, 4294967295, "held back"),
+        Phase("two devices, other leads", 9.288699779813037, 819),
+        Phase("wrong scale", 14.937114149844493, 36897, "first jumps"),
+    )),
+]  # fmt: skip
+# Two offsets that are within the converter's limits together: there is a heart in all samples.
+two_offsets = Plan(2, 700, (
+    Phase("offset jumps", 23.829831117511777, 6287, "offset jumps"),
+    Phase("missing", 31.899942241565807, 1764, "chunks of all sizes"),
+))  # fmt: skip
 
 
 @given(st.lists(plans, min_size=1, max_size=WARD), ticks)
+@example([*turned_away, two_offsets], (97815543, 1.0))
 @example([skips_and_pacing], (1902086881, 1.0))
 @example([skips_and_flat], (2025213954, 0.2))
 @settings(max_examples=draws(8), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -56,6 +56,7 @@ class Pipeline(Graph):
         super()._begin()
         self.marks = Marks(HORIZON_S, self.settings.silence_s)
         self._tick = -1
+        self._turned_ticks: dict[int, int] = {}
         self.held = Held()
         self._rejects = Rejects()
         self._aligned: Aligned | None = None
@@ -68,7 +69,7 @@ class Pipeline(Graph):
         """Make the dead letters of a tick; the stages of the samples follow."""
         self._rejects = rejects
         turned, rows, ids = self.lifecycle.state.turned, self.unbundled.state.tick, self.decoded.state.ids
-        note_turned_away(turned, rejects, rows, ids, self._origin, self._align)
+        note_turned_away(turned, rejects, rows, ids, self._origin, self._align, self._tick)
         if self._origin is None:
             return
         tick, origin = self.unbundled.state.tick, self._origin  # rejects name rows
@@ -99,6 +100,7 @@ class Pipeline(Graph):
         self._ahead, self._unread = ahead, tick.held
         self.source.emit(tick)
         self._origin = None
+        self._turned_ticks = self.lifecycle.state.turned.oldest_ticks()
         return list(self._out)
 
     def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
@@ -147,6 +149,7 @@ class Pipeline(Graph):
         arrived_us = self._aligned.slots.arrived_us[: len(partitions)]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
         oldest = self._align.admission.waiting.oldest_tick(partition, oldest)
+        oldest = min(oldest, self._turned_ticks.get(partition, oldest))
         return self.marks.starts.at_or_before(partition, oldest)
 
     def _partitions(self) -> I32:

@@ -26,8 +26,9 @@ MOST_KEYS = 200
 
 
 def note_turned_away(
-    turned: TurnedAway, rejects: Rejects, tick: RawTick, ids: ReadIds, origin: Origin | None, streams: align.State
-) -> None:
+    turned: TurnedAway, rejects: Rejects, tick: RawTick, ids: ReadIds, origin: Origin | None, streams: align.State,
+    number: int,
+) -> None:  # fmt: skip
     """Note the streams of a tick's messages that were turned away, but those of which samples were ever placed.
 
     Parameters
@@ -38,6 +39,8 @@ def note_turned_away(
         The rows of the tick, one a chunk, and the ids of these.
     streams
         Where they are known, and the chunks that wait.
+    number
+        Of the tick.
     """
     kinds = [fault.kind for fault in rejects.faults]
     full = np.array([kind == "stream" for kind in kinds], np.bool_)[rejects.fault]
@@ -49,15 +52,17 @@ def note_turned_away(
         return
     no_room = np.concatenate([full[known], np.zeros(len(waiting), np.bool_)])
     named = ids.ints[rows, CHUNK_ID_SIZE] > 0
-    _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams)
+    _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams, number)
     whole = rows[~named] if tick.bundled is None else rows[~named & (tick.bundled.chunk[rows] < 0)]
     if origin is not None and len(whole):
         whole = whole[:MOST_KEYS]
         keys = ReadIds.of([key or b"" for key in origin.addresses(tick.messages(whole)).keys])
-        _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams)
+        _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams, number)
 
 
-def _note(turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: Bool, streams: align.State) -> None:
+def _note(
+    turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: Bool, streams: align.State, number: int
+) -> None:
     slot = streams.directory.look_up(ids.payload, ids.ints)
     unknown = np.flatnonzero(((slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)) & (ids.ints[:, CHUNK_ID_SIZE] > 0))
     if len(unknown) > MOST_NOTED:
@@ -73,4 +78,4 @@ def _note(turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: B
     for raw, own, arrived_us, partition, full in columns:
         name = raw.decode(errors="replace")
         if name.isprintable() and "\ufffd" not in name and name.partition("/")[0] != SAMPLES:
-            turned.note(name, own, arrived_us, partition, no_room=full)
+            turned.note(name, own, arrived_us, partition, no_room=full, tick=number)

@@ -175,9 +175,10 @@ class Faulty:
         """Return the samples that are sent of ``n`` samples of the heart, int16 [leads, n]."""
         index, device, change = at + np.arange(n), self.device, self.change
         uv, absent = 5.0 * heart(leads, at, n), np.zeros((leads, n), np.bool_)
+        offsets = max(1, sum(kind in MOVED for kind in self.phase.kinds))  # all of them within the converter's limits
         unit_uv = device.units_uv if device.units_uv > 0 else 0.05 * change.period
         for kind in self.phase.kinds:
-            uv = change.applied(kind, uv, index, 32_000 * unit_uv - 5000.0)
+            uv = change.applied(kind, uv, index, (32_000 * unit_uv - 5000.0) / offsets)
             absent |= change.without_value(kind, leads, index)
         x = np.clip(np.rint(uv / unit_uv), -32767, 32767).astype(np.int16)
         x[absent] = NONE

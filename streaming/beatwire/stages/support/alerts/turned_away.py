@@ -1,10 +1,13 @@
 """Streams that nobody knows because every message of theirs is turned away: they are announced by the clock.
 
 A message that is rejected, or waits for a bank, may name a stream of which no sample was ever placed: no rule sees it.
-If one goes on to send for as long as ``no data`` takes, that alert begins (law 8), or ``not monitored`` if there is no
-room for another stream. It ends with the first chunk of use, or ``FORGOTTEN_S`` after the last message. A message that
-is damaged may name any stream: an id counts when it comes again and again, and both the ids that are remembered and the
-alerts are bounded.
+If it has come again, and no sample was placed within what ``no data`` takes, that alert begins (law 8), or ``not
+monitored`` if there is no room for another stream. It ends with the first chunk of use, or ``FORGOTTEN_S`` after the
+last message. A message that is damaged may name any stream: an id counts when it comes again, and both the ids that are
+remembered and the alerts are bounded.
+
+Onset and id are those of the first message. So until the alert begins a successor must read that message:
+``oldest_ticks``.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ MOST_ALERTS = 1_000  # of streams that were never analysed, at once
 PAUSE_S = 30.0  # a longer one between two messages: the stream begins anew
 FORGOTTEN_S = 300.0  # without a message: the device has been switched off
 NO_DATA, NOT_MONITORED = RULES[NUMBERS["no data"]], RULES[NUMBERS["not monitored"]]
+LEAST_S, MOST_S = 1.0, 600.0  # that ``no data`` may take, see ``beatwire.alerts.rules``
 
 
 class Turned(NamedTuple):
@@ -37,6 +41,8 @@ class Turned(NamedTuple):
     digest             hash of its id, see ``kernels.intake.avro.hash_of``
     partition          of its last message
     no_room            nothing was wrong with that, but there was no room for another stream
+    again              it has come again
+    tick               number of the tick of its first message
     """
 
     first_us: int
@@ -44,24 +50,43 @@ class Turned(NamedTuple):
     digest: int
     partition: int
     no_room: bool
+    again: bool
+    tick: int
 
 
 @dataclass(slots=True)
 class TurnedAway:
-    """Streams by id, in the order of their last message, and those that have sent since the last tick."""
+    """Streams by id, in the order of their last message, and those that may still get an alert."""
 
     streams: dict[str, Turned] = field(default_factory=dict)
-    noted: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
 
-    def note(self, name: str, digest: int, arrived_us: int, partition: int, *, no_room: bool) -> None:
-        """Note a message of a stream that could not be used."""
+    def note(self, name: str, digest: int, arrived_us: int, partition: int, *, no_room: bool, tick: int = 0) -> None:
+        """Note a message, of tick number ``tick``, of a stream that could not be used."""
         before = self.streams.pop(name, None)
-        goes_on = before is not None and abs(arrived_us - before.last_us) <= PAUSE_S * 1e6
-        first_us = before.first_us if before is not None and goes_on else arrived_us
-        self.streams[name] = Turned(first_us, arrived_us, digest, partition, no_room)
-        self.noted.add(name)
+        if before is not None and abs(arrived_us - before.last_us) <= PAUSE_S * 1e6:
+            stream = Turned(before.first_us, arrived_us, digest, partition, no_room, True, before.tick)
+        else:
+            stream = Turned(arrived_us, arrived_us, digest, partition, no_room, False, tick)
+        self.streams[name] = stream
+        self.waiting.add(name)
         if len(self.streams) > MOST_KNOWN:
-            del self.streams[next(iter(self.streams))]
+            self.forget(next(iter(self.streams)))
+
+    def forget(self, name: str) -> None:
+        """Forget a stream."""
+        del self.streams[name]
+        self.waiting.discard(name)
+
+    def oldest_ticks(self) -> dict[int, int]:
+        """Return by partition the tick of the oldest first message of a stream whose alert may still begin."""
+        oldest = dict[int, int]()
+        waiting = [self.streams[name] for name in self.waiting]
+        newest_us = max((one.last_us for one in waiting), default=0)
+        for one in waiting:
+            if newest_us - one.last_us <= PAUSE_S * 1e6 and one.last_us - one.first_us <= MOST_S * 1e6:
+                oldest[one.partition] = min(one.tick, oldest.get(one.partition, one.tick))
+        return oldest
 
 
 def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned) -> list[dict[str, Any]]:
@@ -72,22 +97,52 @@ def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned
     kept
         The alerts that are not off; they are added and removed.
     turned
-        The streams; those whose alert ends are forgotten.
+        The streams; those whose alert ends, or that have stopped before it began, are forgotten.
     """
-    noted, turned.noted = turned.noted, set()
     if not aligned.now_us or not aligned.caught_up:
         return []
     alerts = [one for one in kept.by_id.values() if is_of_unknown(one.message)]
     published = _ended(kept, turned, alerts, aligned) if alerts else []
     room = MOST_ALERTS - len(alerts) + len(published)
-    for name in sorted(noted & turned.streams.keys()):
-        stream, limit_s = turned.streams[name], limits.of_stream(name, NUMBERS["no data"], aligned.now_us)
-        if room > 0 and stream.last_us - stream.first_us >= limit_s * 1e6 and not _has(kept, name):
-            begun = _begun(name, stream, limit_s)
+    for name, limit_s in _due(kept, turned, limits, aligned) if turned.waiting else []:
+        turned.waiting.discard(name)
+        if room > 0:
+            begun = _begun(name, turned.streams[name], limit_s)
             kept.add(begun, -1, aligned.now_us)
             published.append(begun)
             room -= 1
     return published
+
+
+def _due(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned) -> list[tuple[str, float]]:
+    """Return the streams whose alert begins, and the limit of each; forget those that have stopped or are analysed."""
+    now_us, late = aligned.now_us, []
+    for name in list(turned.waiting):
+        stream = turned.streams[name]
+        if name in kept.of_stream and _has(kept, name):
+            turned.waiting.discard(name)
+        elif now_us - stream.last_us > PAUSE_S * 1e6:
+            turned.forget(name)
+        elif stream.again and now_us - stream.first_us >= LEAST_S * 1e6:
+            late.append(name)
+    due = []
+    for name, placed_us in zip(sorted(late), _placed_us(kept, turned, sorted(late), aligned), strict=True):
+        limit_s = limits.of_stream(name, NUMBERS[NO_DATA.name], now_us)
+        if placed_us > 0:
+            turned.forget(name)
+        elif now_us - turned.streams[name].first_us >= limit_s * 1e6:
+            due.append((name, limit_s))
+    return due
+
+
+def _placed_us(kept: OpenAlerts, turned: TurnedAway, names: list[str], aligned: Aligned) -> list[int]:
+    """Return when the last sample of each stream was placed; 0: none ever was."""
+    if not names:
+        return []
+    ids = ReadIds.of([name.encode() for name in names], [turned.streams[name].digest for name in names])
+    used_us = np.append(aligned.slots.used_us, 0)  # the last one is of those without a slot
+    placed_us: list[int] = used_us[kept.directory.look_up(ids.payload, ids.ints)].tolist()
+    return placed_us
 
 
 def is_of_unknown(message: dict[str, Any]) -> bool:
@@ -117,17 +172,14 @@ def _has(kept: OpenAlerts, stream: str) -> bool:
 def _ended(kept: OpenAlerts, turned: TurnedAway, alerts: list[Open], aligned: Aligned) -> list[dict[str, Any]]:
     """End the alerts of streams that are analysed, or have stopped; forget these streams."""
     published, now_us = [], aligned.now_us
-    for one in alerts:
-        if one.message["stream"] not in turned.streams:  # of an earlier worker
-            digest = ReadIds.of([one.message["stream"].encode()]).ints[0, CHUNK_ID_HASH]
-            turned.note(one.message["stream"], int(digest), now_us, one.message["partition"], no_room=False)
-    streams = [turned.streams[one.message["stream"]] for one in alerts]
-    ids = ReadIds.of([one.message["stream"].encode() for one in alerts], [stream.digest for stream in streams])
-    slot = kept.directory.look_up(ids.payload, ids.ints)
-    used_us = np.append(aligned.slots.used_us, 0)  # the last one is of those without a slot
-    for one, stream, placed_us in zip(alerts, streams, used_us[slot].tolist(), strict=True):
-        if placed_us > 0 or now_us - stream.last_us > FORGOTTEN_S * 1e6:
+    names = [one.message["stream"] for one in alerts]
+    for one, name in zip(alerts, names, strict=True):
+        if name not in turned.streams:  # of an earlier worker
+            digest = int(ReadIds.of([name.encode()]).ints[0, CHUNK_ID_HASH])
+            turned.streams[name] = Turned(now_us, now_us, digest, one.message["partition"], False, False, 0)
+    for one, name, placed_us in zip(alerts, names, _placed_us(kept, turned, names, aligned), strict=True):
+        if placed_us > 0 or now_us - turned.streams[name].last_us > FORGOTTEN_S * 1e6:
             kept.remove(one)
-            del turned.streams[one.message["stream"]]
+            turned.forget(name)
             published.append(ended(one.message, now_us, (now_us - one.message["onset_us"]) / 1e6))
     return published

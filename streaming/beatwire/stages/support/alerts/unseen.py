@@ -15,6 +15,7 @@ from beatwire.records import Aligned
 from beatwire.settings import Streams
 from beatwire.stages.support.alerts.alert_messages import over
 from beatwire.stages.support.alerts.open_alerts import OpenAlerts
+from beatwire.stages.support.alerts.turned_away import is_of_unknown
 from beatwire.wire.names import SAMPLES
 
 
@@ -44,7 +45,7 @@ def end_of_unseen(kept: OpenAlerts, unseen: Unseen, aligned: Aligned) -> list[di
         one
         for one in kept.by_id.values()
         if one.slot < 0 and one.message["rule"] in NUMBERS and one.message["stream"] != SAMPLES
-        and one.message["state"] != "latched"
+        and one.message["state"] != "latched" and not is_of_unknown(one.message)
     ]  # fmt: skip
     gone = set(unseen.forgotten({one.message["stream"] for one in alerts}, aligned))
     published = []
