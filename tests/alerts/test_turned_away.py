@@ -173,7 +173,7 @@ def test_a_successor_takes_the_alert_over_and_ends_it_once(returns: bool) -> Non
 def test_an_alert_is_the_same_if_the_worker_changes_before_it_begins(
     gaps_ms: list[int], change: int, each: int, beside: bool
 ) -> None:
-    """Messages come after ``gaps_ms``, ``each`` at once; ``beside`` them come a neighbour's chunks, which leave marks."""
+    """Messages come after ``gaps_ms``, ``each`` at once; ``beside`` them chunks of a neighbour, which leave marks."""
     arrivals, now_us, ticks = list[int](), START_US, list[RawTick]()
     for gap_ms in gaps_ms:
         now_us += 1000 * gap_ms
