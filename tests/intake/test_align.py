@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter, defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from beatwire.jit import threads
+from beatwire.kernels.intake.align import SLOT_FRESH
 from beatwire.pipeline.settings import Settings
+from beatwire.records.columns import (
+    EVENT_COLUMNS,
+    EVENT_SAMPLE,
+    EVENT_SLOT,
+    EVENT_VALUE,
+    FRESH_COLUMNS,
+    FRESH_LANE,
+    FRESH_SLOT,
+)
+from beatwire.stages import align
+from beatwire.stages.support.streams import placements
+from beatwire.stages.support.streams.align_groups import Grouped
 from oracles import PlacedStream, SentChunk, filled
-from steps import Aligner
+from steps import Aligner, chunk
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, evict_s=240.0)
 RATE_HZ = 100.0
@@ -157,3 +171,52 @@ def test_rings_of_the_size_of_the_graph_hold_all_samples_that_a_pass_reads(seed:
                 needed = np.arange(max(base, start - back), stop)
                 truth = filled(np.array([known[a] for a in sorted(known)], np.int64).T, HOLE)[:, needed - base]
                 np.testing.assert_array_equal(x[lane][:, needed % x.shape[2]], truth)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["lanes are given", "all have lanes"])
+@pytest.mark.parametrize("holey", [1, 3], ids=["every chunk has a hole", "every third"])
+def test_groups_that_need_more_room_together_get_it_once(
+    is_first: bool, holey: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Grouped] = []
+    monkeypatch.setattr(align, "Grouped", lambda *given: seen.append(Grouped(*given)) or seen[-1])
+    whole = np.arange(100, dtype=np.int16)
+    hole = np.where(whole == 5, -32768, whole).astype(np.int16)
+
+    def rows(count: int, smallest: int) -> tuple[int, int, list[np.ndarray]]:
+        aligner = Aligner()
+        with threads.using(count, smallest):
+            for t in range(1 if is_first else 2):
+                is_last = is_first or t == 1
+                samples = [hole if is_last and k % holey == 0 else whole for k in range(48)]
+                given = [chunk(stream=f"bed-{k}", first=100 * t, samples=samples[k]) for k in range(48)]
+                aligned = aligner.tick(given)
+        slots = np.delete(aligner.align.slots, SLOT_FRESH, axis=1)  # that is a row of the group
+        found = [aligned.events, aligned.seen, slots, aligner.ring.rings[0]]
+        for placement in aligned.passes:
+            found += [placement.place, placement.fresh.lane, placement.fresh.start, placement.fresh.stop]
+        return len(seen[-1].groups.at), int(seen[-1].groups.room[-1]), found
+
+    _, room, expected = rows(1, 1)
+    for count, smallest in ((2, 6), (3, 8)):
+        groups, grouped_room, found = rows(count, smallest)
+        assert groups > 4
+        assert grouped_room <= 2 * room + groups * (8 * 100 + 4 * 128)
+        assert len(found) == len(expected)
+        for one, several in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(several, one)
+
+
+def test_the_stretches_of_gaps_are_found_among_the_slots_of_the_gaps_alone() -> None:
+    fresh = np.zeros((FRESH_COLUMNS, 100_000), np.int64)
+    fresh[FRESH_SLOT], fresh[FRESH_LANE] = np.arange(100_000), np.arange(100_000)[::-1]
+    gaps = np.zeros((3, EVENT_COLUMNS), np.int64)
+    gaps[:, EVENT_SLOT], gaps[:, EVENT_SAMPLE], gaps[:, EVENT_VALUE] = [70_000, 5, 100_001], [10, 20, 30], [15, 25, 35]
+    tracemalloc.start()
+    try:
+        quiet = placements._quiet(fresh, gaps)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert quiet.tolist() == [[29_999, 10, 15], [99_994, 20, 25]]
+    assert peak < 4_000_000  # bytes; lists of all slots and lanes take 13 MB more

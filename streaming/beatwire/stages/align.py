@@ -30,7 +30,6 @@ from beatwire.records import I64, Aligned, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
-    CHUNK_COUNT,
     CHUNK_FIRST,
     CHUNK_SESSION,
     EVENT_KIND,
@@ -184,15 +183,16 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
         cpu.kernels.align_group(
             len(run), run, given, admission.durations, state.tick, streams, grouped.groups, grouped.rows, verdicts
         )
-        for stop in grouped.stopped(run):
+        stopped, run = grouped.stopped(run)
+        for stop in stopped:
             heappush(stops, stop)
+        if len(run):  # they go on before any lane is given: so the lanes stay in order
+            grouped.enlarge(run)
+            continue
         if not stops:
             break
-        at, group, status = heappop(stops)
+        at, group = heappop(stops)
         run = np.array([group])
-        if status == arrivals.NO_ROOM:
-            grouped.enlarge(int(given.ints[at, CHUNK_COUNT]))
-            continue
         code = admission.admit(given, at, durations)
         if code == arrivals.PLACED:
             session, arrived_us = given.ints[at, [CHUNK_SESSION, CHUNK_ARRIVED_US]].tolist()

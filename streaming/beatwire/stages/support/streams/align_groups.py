@@ -21,15 +21,15 @@ from beatwire.records.columns import CHUNK_COUNT, EVENT_COLUMNS, FRESH_COLUMNS, 
 
 WORTH = 256  # chunks of a group at least
 OF_A_THREAD = 4  # groups of each thread: one that has less to do takes another
+_WRITTEN = [align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]  # columns of sizes, as in ``AlignRows``
 _LINE = 32  # numbers of a row of sizes, of which each group has one: threads write to lines of their own
 
 
 class Stop(NamedTuple):
-    """Where a group has stopped: the chunk, the group, and why."""
+    """Where a group has stopped that needs a lane: the chunk, and the group."""
 
     chunk: int
     group: int
-    status: int
 
 
 class Grouped:
@@ -45,7 +45,7 @@ class Grouped:
 
     def __init__(self, given: AlignChunks, slots: int) -> None:
         n, count = len(given.slot), _groups(len(given.slot))
-        counts = given.ints[:, CHUNK_COUNT]
+        self._samples = counts = given.ints[:, CHUNK_COUNT]
         if count == 1:
             chunk, begin, samples = np.arange(n), np.array([0, n]), np.array([counts.sum()])
         else:
@@ -65,27 +65,32 @@ class Grouped:
         """Return the numbers of all groups."""
         return np.arange(len(self.groups.at))
 
-    def stopped(self, run: I64) -> list[Stop]:
-        """Return where groups of those that ran have stopped."""
+    def stopped(self, run: I64) -> tuple[list[Stop], I64]:
+        """Return where groups of those that ran need a lane, and the groups that need more room for rows."""
         status = self.rows.sizes[run, align.STATUS]
-        is_late = status != arrivals.DONE
-        late = run[is_late]
-        chunks = self.groups.chunk[self.groups.at[late]]
-        return [Stop(*row) for row in np.column_stack([chunks, late, status[is_late]]).tolist()]
+        late = run[status == arrivals.NO_LANE]
+        stops = np.column_stack([self.groups.chunk[self.groups.at[late]], late])
+        return [Stop(*row) for row in stops.tolist()], run[status == arrivals.NO_ROOM]
 
     def pass_over(self, group: int) -> None:
         """Let a group go on behind the chunk at which it stopped."""
         self.groups.at[group] += 1
 
-    def enlarge(self, samples: int) -> None:
-        """Make more room for the rows of every group: twice as much, and more for a chunk of so many samples."""
+    def enlarge(self, full: I64) -> None:
+        """Make more room for the rows of some groups: twice as much, and more for the chunk at which each has stopped.
+
+        Groups that have filled half of their room get twice as much as well. So the room is bounded by what was
+        written, and groups that fill up one after the other do not have all rows copied for each.
+        """
         old, before = self.rows, self.groups.room
-        size = np.diff(before)
-        room = np.concatenate([[0], np.cumsum(2 * size + 8 * samples + 128)])
+        size, wrote = np.diff(before), old.sizes[:, _WRITTEN]
+        more = np.where(2 * wrote.max(axis=1) > size, size, 0)
+        more[full] = size[full] + 8 * self._samples[self.groups.chunk[self.groups.at[full]]] + 128
+        room = np.concatenate([[0], np.cumsum(size + more)])
         self.rows = _empty_rows(int(room[-1]), old.sizes)
-        for rows, more in zip(old[:3], self.rows[:3], strict=True):
-            for begin, to, n in zip(before.tolist(), room.tolist(), size.tolist(), strict=False):
-                more[to : to + n] = rows[begin : begin + n]
+        for rows, to, written in zip(old[:3], self.rows[:3], wrote.T.tolist(), strict=True):
+            for at, begin, n in zip(before.tolist(), room.tolist(), written, strict=False):
+                to[begin : begin + n] = rows[at : at + n]
         self.groups = self.groups._replace(room=room)
 
     def in_order(self) -> AlignRows:
@@ -99,7 +104,7 @@ class Grouped:
             ordered = _empty_rows(int(sizes[: align.PASSES].max()), sizes)
             cpu.kernels.order_rows(len(groups.at), groups, first, rows, ordered)
             rows = ordered
-        placed, begun, happened = sizes[[align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]].tolist()
+        placed, begun, happened = sizes[_WRITTEN].tolist()
         return AlignRows(rows.place[:placed], rows.fresh[:begun], rows.event[:happened], sizes)
 
 
