@@ -7,7 +7,6 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,11 +58,6 @@ class AnnotatedRecord:
     def subject(self) -> str:
         """The person: records of one person are resampled together."""
         return _SUBJECT.get(self.recording.name, self.recording.name)
-
-
-def record_seed(name: str, seed: int) -> int:
-    """Return the random seed of a record: the same in any folder and any order."""
-    return zlib.crc32(f"{seed}:{name}".encode())
 
 
 def find_records(folder: Path, ending: str = ENDING) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 from beatwire.kernels import streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, lead_votes, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
@@ -109,7 +109,6 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
-    vote_leads = OverItems(lead_votes.vote_leads)
     select_beats = OverItems(beats.select_beats, "work")
     store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
     list_beats = OverItems(beats.list_beats, grain=LIGHT)

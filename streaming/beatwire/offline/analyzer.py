@@ -25,7 +25,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
-from beatwire.offline.plan import AHEAD_S, MORE_WARM_S, WARM_S, Plan
+from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
 from beatwire.offline.prefetch import BUFFERS, UploadedSamples, one_ahead
 from beatwire.offline.results.coverage import coverage_of, fill_holes, hold_last
 from beatwire.offline.results.merge import merge
@@ -108,8 +108,7 @@ class Analyzer:
         coverage = coverage_of(samples, held.shape[1], bridge, hole)
         samples, held = fill_holes(samples, held, coverage, bridge, hole)
         plan = plan.for_length(recording.seconds, len(coverage.segment))
-        warm_s = WARM_S + (MORE_WARM_S if bank.leads > 1 else 0.0)
-        shards = cut(coverage, *(round(s * rate_hz) for s in (plan.shard_s, warm_s, AHEAD_S)))
+        shards = cut(coverage, *(round(s * rate_hz) for s in (plan.shard_s, WARM_S, AHEAD_S)))
         pass_samples = max(1, round(plan.pass_s * rate_hz))
         total, processed, lock = int((shards.stop - shards.base).sum()), 0, Lock()
 

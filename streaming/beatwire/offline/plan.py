@@ -12,7 +12,6 @@ from beatwire.records import Bank
 # A score depends on the 75 s before its beat, over beats that depend on the 22.4 s before them: 97.4 s. Alerts depend
 # on more, but they are decided from the merged beats of all shards.
 WARM_S = 100.0
-MORE_WARM_S = 20.0  # of several leads, between which the detector chooses
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 
 _LARGE_MEMORY_BYTES = 16 << 30  # of a device: from here on the results of a batch are kept until it ends
@@ -26,8 +25,7 @@ _LANE_BYTES = 10_000  # state of a lane beside its rings
 class Plan:
     """How a recording is cut.
 
-    shard_s     seconds that a shard owns; it processes ``WARM_S`` more before them, of several leads also
-                ``MORE_WARM_S``
+    shard_s     seconds that a shard owns; it processes ``WARM_S`` more before them
     pass_s      seconds of each shard that pass through the rings at once
     lanes       shards of a batch, at most
     by_pass     True: results are fetched after every pass; less device memory, more round trips. False: after a batch
@@ -55,11 +53,8 @@ class Plan:
         A lane needs its rings, the upload buffers of a pass, and memory for a beat every 0.14 s until the results are
         fetched.
         """
-        unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + MORE_WARM_S + AHEAD_S
-        responses = 1 + (bank.leads if bank.leads > 1 else 0)
-        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * responses * (
-            self.pass_s + 5.0
-        )  # per hertz
+        unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S
+        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)  # per hertz
         lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _SHORTEST_RR_S + _LANE_BYTES
         return replace(self, lanes=max(1, min(self.lanes, int(_MEMORY_FRACTION * memory_bytes / lane_bytes))))
 

@@ -6,8 +6,6 @@
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
   by its own level), and by the network's 12.6 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of
   their 12 s;
-- of several leads, which peaks are chosen depends on accepted peaks and expected errors of ten seconds, the latter over
-  ten seconds more: 42.4 s. The sums below are those of one lead;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 24 beats more: 96 s;
@@ -36,7 +34,7 @@ from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
 from beatwire.stages import align, decode
-from beatwire.stages.detection import beats, classify, doubt, leads, nms, ricker, ring
+from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 from beatwire.stages.support.streams.admission import Admission
@@ -45,7 +43,6 @@ from beatwire.stages.support.streams.waiting import WaitingRoom
 Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
-LEAD_BYTES, LEAD_TICK_BYTES = 3_000, 2_500  # the same of each lead of several, which are detected alone too
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
 
 
@@ -116,9 +113,7 @@ class Settings(Streams):
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
-        alone = bank.leads if bank.leads > 1 else 0
-        responses = 4 * (1 + alone) * self.response_ring_s * bank.rate_hz
-        kept = 2 * bank.leads * self.ring_s * bank.rate_hz + responses + alone * (LEAD_BYTES + LEAD_TICK_BYTES)
+        kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
         return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))
 
     def decode(self) -> decode.Settings:
@@ -158,10 +153,6 @@ class Settings(Streams):
     def doubt(self, trees: Ensemble | None, network: WaveNetwork | None) -> doubt.Settings:
         """Return the settings of the doubt stage."""
         return doubt.Settings(network, np.zeros(1) if trees is None else trees.probability)
-
-    def leads(self) -> leads.Settings:
-        """Return the settings of the leads stage."""
-        return leads.Settings(self.design, self.beats().floor_uv)
 
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""

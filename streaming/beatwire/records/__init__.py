@@ -32,7 +32,6 @@ from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Ter
 from beatwire.records.rejects import REJECT_KINDS, Fault, Rejects
 from beatwire.records.retention import Expired
 from beatwire.records.samples import (
-    EACH_LEAD,
     Aligned,
     Bank,
     Chunks,
@@ -47,7 +46,6 @@ from beatwire.records.staff import Acknowledgement, LimitChange
 from beatwire.records.ticks import Bundled, RawTick
 
 __all__ = [
-    "EACH_LEAD",
     "F32",
     "F64",
     "I16",

@@ -49,9 +49,6 @@ ORDERED_COLUMNS = 6
 # disturbance.
 PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE = range(7)
 PEAK_COLUMNS = 7
-# Further bits of ``PEAK_BESIDE`` of several leads: the peak is one of the best lead alone; or it is one of all leads
-# together that the best lead overrules, which only a fast rhythm may make a beat.
-PEAK_OF_LEAD, PEAK_OVERRULED = 2, 4
 
 # ``Rings.jumps``: no sample from here on may be a jump as far as is known, the limit of jumps in units, and how many
 # samples are looked at behind one (``kernels.detection.jumps``).

@@ -102,62 +102,6 @@ class LeadLevels(NamedTuple):
     levels: I64
 
 
-class LeadResponses(NamedTuple):
-    """Responses of each lead alone: lead ``k`` of lane ``l`` is row ``l * leads + k``.
-
-    f      int32 [lanes * leads, R]  as ``Rings.f``
-    jumps  int64 [lanes * leads, 3]  as ``Rings.jumps``: those of the lane
-    lift   bits by which the response of one lead has less shift than that of all
-    """
-
-    f: I32
-    jumps: I64
-    lift: int
-
-
-class VoteLimits(NamedTuple):
-    """Spans of ``kernels.detection.lead_votes``, in samples, and the least response of a beat.
-
-    seen   a lead without a peak for so long has no vote
-    past   accepted peaks and their partners are looked at for so long
-    near   two peaks are of one beat
-    young  partners of a younger peak may not be known
-    apart  least distance of the chosen peaks of two sources
-    floor  of a calibrated lane: response, times microvolts per unit
-    """
-
-    seen: int
-    past: int
-    near: int
-    young: int
-    apart: int
-    floor: float
-
-
-class LeadVotes(NamedTuple):
-    """What all leads together and each lead have found so far, see ``kernels.detection.lead_votes``.
-
-    state   int64 [lanes, 1 + leads, VOTE_COLUMNS]
-    errors  float64 [lanes, 1 + leads]  expected of each in ten seconds
-    """
-
-    state: I64
-    errors: F64
-
-
-class ChosenPeaks(NamedTuple):
-    """The peaks of each lane of a pass from which beats are selected.
-
-    found   int64 [n]
-    peaks   int64 [n, most, 7]    as in ``PeakTable``
-    logits  float64 [n, most, 2]  as in ``records.samples.Peaks``
-    """
-
-    found: I64
-    peaks: I64
-    logits: F64
-
-
 class PeakTable(NamedTuple):
     """Peaks and blocks of the lanes of a pass; only the first ``found`` and ``closed`` entries of a row are set.
 

@@ -189,17 +189,12 @@ class Ringed:
     x: Any
 
 
-EACH_LEAD = " of each lead"  # ending of the names of buffers of what is known of each lead alone
-
-
 @dataclass(frozen=True, slots=True)
 class Response:
     """The response in ``rings.f``, known up to ``stop - delay``.
 
     leads   levels of several leads, None of one
     limits  of each lead, None: unknown
-    apart   of several leads the response of each alone, as of a stream of its own: lead ``k`` of lane ``l`` is lane
-            ``l * leads + k``; None of one
     """
 
     fresh: Fresh
@@ -207,7 +202,6 @@ class Response:
     delay: int
     leads: LeadLevels | None = None
     limits: LevelLimits | None = None
-    apart: Response | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +213,6 @@ class Peaks:
     most         peaks that the whole pass can have at most, and blocks
     logits       float64 [n, most, 2]  of each peak: the logit of the trees that it is a beat, and the errors that
                                     they expect in the ten seconds up to it (xp); None: not classified
-    apart        peaks of each lead alone, as of ``Response``
     """
 
     fresh: Fresh
@@ -228,4 +221,3 @@ class Peaks:
     watermark: I64
     most: tuple[int, int] = (0, 0)
     logits: F64 | None = None
-    apart: Peaks | None = None

@@ -24,7 +24,7 @@ from beatwire.jit.cuda.numba_patches import patched
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
 from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, lead_votes, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
 from beatwire.kernels.peaks import classify
 from beatwire.kernels.rhythms import flutter
@@ -92,7 +92,6 @@ PLANS = {
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
-    "vote_leads": plan(lead_votes.vote_leads, 1, 1),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
     "store_quiet": plan(intervals.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),

@@ -4,8 +4,7 @@ In:    the peaks of the lanes of a pass with their levels and logits; stretches 
 Out:   ``LaneBeats``, then ``ListedBeats`` without holes; ``ListedBlocks``
 State: int64 ``state[lane, BEAT_STATE_COLUMNS]`` (``kernels.detection.intervals``)
 
-In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``). Of several leads it is found among the
-peaks of all leads together; peaks of the best lead alone are beats outside of it only.
+In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.detection.fast_rhythm import (
-    APART,
     DECIDE,
     DOUBT_ERRORS,
     FAST_AT,
@@ -58,8 +56,6 @@ from beatwire.records.columns import (
     PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_MEDIAN,
-    PEAK_OF_LEAD,
-    PEAK_OVERRULED,
     PEAK_QUANTILE,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
@@ -130,8 +126,7 @@ def select_beats(
         level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
         if level == 0:
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-        of_lead, overruled = peak[PEAK_BESIDE] & PEAK_OF_LEAD, peak[PEAK_BESIDE] & PEAK_OVERRULED
-        after_fast = trees and of_lead == 0 and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
+        after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
         risk = risk_of(logits[i, k, 0], settings.probability) if after_fast else 0.0
         if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
             if member() == 0 and after_fast:
@@ -139,25 +134,17 @@ def select_beats(
             continue
         if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
             continue
-        if of_lead > 0:
-            wait()
-            if rhythm[FAST_UNTIL] > 0 or c - row[LAST_R] <= settings.links[APART]:
-                continue
-        if of_lead == 0 and rhythm[FAST_UNTIL] > 0:
+        if rhythm[FAST_UNTIL] > 0:
             n = add_hidden(
                 n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
             )
         if member() == 0 and after_fast:
             add_risk(rhythm, risk)
-        linked = (
-            of_lead == 0
-            and 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN])
-            and follow_peak(c, height, level, rhythm, rings, lane, base, settings, work)
+        linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
+            c, height, level, rhythm, rings, lane, base, settings, work
         )
         if not linked and (
-            overruled > 0
-            or 100 * height <= (9 * quantile if trees else 3 * level)
-            or (trees and logits[i, k, 0] <= 0.0)
+            100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, 0] <= 0.0)
         ):
             continue
         response = 10.0 * height / level

@@ -60,7 +60,6 @@ from beatwire.records.columns import (
 from beatwire.records.detection import (
     FreshLanes,
     LeadLevels,
-    LeadResponses,
     LevelLimits,
     PeakSearch,
     PeakTable,
@@ -132,21 +131,9 @@ def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
     wait()
 
 
-def store_lifted(values: I32, n: int, ring: I32, first: int, lift: int) -> None:
-    """Copy ``values[:n]``, shifted left, to samples ``[first, first + n)`` of a ring; values are not below zero."""
-    column = first % ring.shape[0]
-    head = min(n, ring.shape[0] - column)
-    old, new = ring[column : column + head], ring[: n - head]
-    front, back = values[:head], values[head:n]
-    for j in range(member(), head, WIDTH):
-        old[j] = int(front[j]) << lift
-    for j in range(member(), n - head, WIDTH):
-        new[j] = int(back[j]) << lift
-
-
 def respond_leads(
     i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, limits: LevelLimits, rings: Rings,
-    leads: LeadLevels, apart: LeadResponses, work: I32,
+    leads: LeadLevels, work: I32,
 ) -> None:  # fmt: skip
     """Extend the response of lane ``i``, which has several leads, to its new samples.
 
@@ -156,8 +143,6 @@ def respond_leads(
         Samples of a block.
     rings, leads
         ``rings.x`` is read, the others are read and written.
-    apart
-        Written.
     work : int32 [4, capacity]
         Scratch: ``capacity - 4 (half + box)`` samples are worked on at a time.
     """
@@ -195,7 +180,6 @@ def respond_leads(
                 absent = has_absent(rings.x[lane, lead], lowest, at, n)
             for j in range(member(), n, WIDTH):
                 total[j] += bounded(int(sums[j]), bound)
-            store_lifted(sums, n, apart.f[lane * own.shape[0] + lead], at, apart.lift)
             if member() == 0:
                 own[lead, MAXIMA_ABSENT] |= absent
             wait()
@@ -218,10 +202,6 @@ def respond_leads(
             write_levels(own, number + 1, levels)
         store(total, n, rings.f[lane], at)
         at += n
-    if member() == 0:
-        for lead in range(own.shape[0]):
-            for column in range(jumps.shape[0]):
-                apart.jumps[lane * own.shape[0] + lead, column] = jumps[column]
 
 
 def level_peaks(

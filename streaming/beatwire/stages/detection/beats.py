@@ -116,7 +116,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     s = state.banks[bank.number]
     found = _select(state, s, peaks)
     n = len(fresh.lane)
-    most = (1 + (bank.leads > 1)) * int(((fresh.stop - fresh.start) // s.apart + 1).sum())
+    most = int(((fresh.stop - fresh.start) // s.apart + 1).sum())
     first, total = backend.positions("beats", n, found.counts, most)
     places = backend.table("lanes of beats", total, PLACE_TYPES)
     listed = backend.table("beats", total, BEAT_TYPES)
@@ -140,7 +140,6 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
         state.work = np.zeros((3, s.scratch), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, QUIET_LANE], kind="stable")]
     n, most = len(fresh.lane), int((fresh.stop - fresh.start).max(initial=0)) // s.apart + 2
-    most *= 1 + (fresh.bank.leads > 1)  # of all leads together, and of the best lead
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),
         backend.buffer("samples", (n, most, BEAT_INTS), np.int64),

@@ -18,7 +18,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.lead_agreement import past_columns
 from beatwire.kernels.peaks.peak_features import FEATURES, LOG_COLUMNS, MS220, MS230, PAST_PEAKS, SPAN_S
-from beatwire.records import EACH_LEAD, F32, F64, I32, Bank, Peaks
+from beatwire.records import F32, F64, I32, Bank, Peaks
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, ricker_taps
@@ -38,10 +38,7 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """Feature settings and memory by number of the bank, the trees (xp), and scratch.
-
-    key, each  as of the stage nms
-    """
+    """Feature settings and memory by number of the bank, the trees (xp), and scratch."""
 
     settings: Settings
     backend: Backend = CPU
@@ -51,8 +48,6 @@ class State:
     stretch: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
     numbers: F64 = field(default_factory=lambda: np.zeros((1, PAST_PEAKS)))
     features: F32 = field(default_factory=lambda: np.zeros((1, FEATURES), np.float32))
-    key: str = ""
-    each: State | None = None
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
@@ -68,17 +63,12 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         _open_bank(state, bank)
     memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
     n = len(fresh.lane)
-    logits = backend.buffer(f"logits{state.key}", (n, peaks.table.peaks.shape[1], 2), np.float64)
+    logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], 2), np.float64)
     backend.kernels.classify_peaks(
         n, fresh.lanes, peaks.table, state.feature_settings[bank.number], peaks.rings, state.trees, memory,
         state.stretch, state.numbers, state.features, logits,
     )  # fmt: skip
-    apart = peaks.apart
-    if apart is not None:
-        if state.each is None:
-            state.each = State(state.settings, backend, key=EACH_LEAD)
-        apart = step(state.each, apart)[1]
-    return state, replace(peaks, logits=logits, apart=apart)
+    return state, replace(peaks, logits=logits)
 
 
 def feature_settings(rate_hz: float, detection: Filter) -> FeatureSettings:

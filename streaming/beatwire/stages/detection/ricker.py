@@ -10,7 +10,7 @@ The filter is a Ricker wavelet, its magnitude summed over leads and over a short
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.kernels.detection.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
-from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
+from beatwire.records.detection import LeadLevels, LevelLimits, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
 
 
@@ -60,7 +60,6 @@ class State:
     responses  int32 [lanes, R] (xp)
     leads      levels of several leads (xp)
     jumps      int64 [lanes, 3]: ``Rings.jumps`` (xp)
-    apart      responses of each lead of several (xp)
     work       scratch of the host, int32 [4, capacity], by capacity
     """
 
@@ -72,7 +71,6 @@ class State:
     responses: dict[int, Any] = field(default_factory=dict)
     leads: dict[int, LeadLevels] = field(default_factory=dict)
     jumps: dict[int, Any] = field(default_factory=dict)
-    apart: dict[int, LeadResponses] = field(default_factory=dict)
     work: dict[int, I32] = field(default_factory=dict)
 
 
@@ -103,44 +101,8 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         backend.kernels.respond(n, fresh.lanes, response_filter, limits, rings, work[:3])
         return state, Response(fresh, rings, one.delay, None, limits)
     leads, block = _leads_of(state, bank, lanes), half_up(state.settings.block_s * bank.rate_hz)
-    apart = _apart_of(state, bank, f)
-    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, apart, work)
-    return state, Response(
-        fresh, rings, one.delay, leads, limits, _of_each_lead(state, ringed, apart, limits, one.delay)
-    )
-
-
-def _apart_of(state: State, bank: Bank, f: Any) -> LeadResponses:
-    """Return the responses of each lead of a bank, grown to the lanes of ``f``."""
-    apart, rows, backend = state.apart.get(bank.number), len(f) * bank.leads, state.backend
-    if apart is None or len(apart.f) < rows:
-        old, old_jumps, _ = (None, None, 0) if apart is None else apart
-        lift = state.filters[bank.number].shift - filter_for(state.settings.design, bank.rate_hz, 1).shift
-        apart = state.apart[bank.number] = LeadResponses(
-            backend.grown(old, (rows, f.shape[1]), np.int32), backend.grown(old_jumps, (rows, JUMP_COLUMNS), np.int64),
-            lift,
-        )  # fmt: skip
-    return apart
-
-
-def _of_each_lead(state: State, ringed: Ringed, apart: LeadResponses, limits: LevelLimits, delay: int) -> Response:
-    """Return the responses of each lead alone, as of streams of one lead."""
-    fresh, leads, s = ringed.fresh, ringed.fresh.bank.leads, state.settings
-    unit = unit_response(filter_for(s.design, fresh.bank.rate_hz, 1))
-    slot, start, stop, base, session = (
-        np.repeat(column, leads) for column in (fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session)
-    )
-    lane = np.repeat(fresh.lane * leads, leads) + np.tile(np.arange(leads), len(fresh.lane))
-    uv_per_unit = np.repeat(fresh.uv_per_unit, leads)
-    each = replace(
-        fresh, bank=fresh.bank._replace(leads=1), lane=lane, slot=slot, start=start, stop=stop, base=base,
-        session=session, uv_per_unit=uv_per_unit,
-    )  # fmt: skip
-    x = ringed.x.reshape(len(ringed.x) * leads, 1, ringed.x.shape[2])
-    of_one = limits._replace(
-        uv_per_unit=uv_per_unit, least=unit * s.least_uv, most=unit * s.most_uv, least_raw=unit * s.least_units
-    )
-    return Response(each, Rings(x, apart.f, apart.jumps), delay, None, of_one)
+    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, work)
+    return state, Response(fresh, rings, one.delay, leads, limits)
 
 
 def _scratch(state: State, fresh: Fresh, one: Filter) -> I32:

@@ -26,7 +26,6 @@ from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS,
 from beatwire.records.detection import (
     FreshLanes,
     LeadLevels,
-    LeadResponses,
     LevelLimits,
     PeakSearch,
     PeakTable,
@@ -87,9 +86,7 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
         cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f, _NO_JUMPS), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
-    apart = LeadResponses(np.zeros((leads, n), np.int32), np.zeros((leads, JUMP_COLUMNS), np.int64), 0)
-    rings = Rings(x, f, _NO_JUMPS)
-    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, rings, own, apart, work)
+    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f, _NO_JUMPS), own, work)
     return f, levels
 
 
