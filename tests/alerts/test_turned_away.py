@@ -151,6 +151,41 @@ def test_an_alert_ends_when_the_device_has_been_switched_off() -> None:
     assert not ward.pipeline.lifecycle.state.turned.streams
 
 
+def test_alerts_that_two_workers_began_for_one_stream_end_together_behind_a_flood_of_ids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turned_away, "MOST_KNOWN", 3)
+    ward = Half()
+    for k in range(6):
+        ward.tick(chunk("bed", 125 * k, rate_hz=9.0))
+    (begun,) = ward.run.alerts
+    other = begun | {"id": "0" * len(begun["id"]), "onset_us": begun["onset_us"] + 1, "session": begun["session"] + 1}
+    after, run = successor([], [begun, other]), Run()
+    collect(after, run, published=True)
+    for k in range(140):
+        flood = [chunk(f"{k}-{n}", rate_hz=9.0) for n in range(4)]
+        after.emit(RawTick.of(flood, now_us=ward.now_us + (k + 1) * 3 * SECOND_US))
+    assert transitions(run, "bed") == [("bed", "no data", "off")] * 2
+
+
+def test_a_message_now_and_then_that_cannot_be_read_is_no_stream_without_data() -> None:
+    ward = Half()
+    for _ in range(8):
+        ward.tick(b"?", keys=[b"gateway"])
+        for k in range(30):
+            ward.tick(chunk("bed", 125 * k))
+    assert transitions(ward.run, "gateway") == []
+
+
+def test_without_a_time_no_mark_is_held_back() -> None:
+    pipeline = Pipeline(Settings())
+    for k in range(12):
+        pipeline.emit(
+            RawTick.of([chunk("bed", 4000 * k, rate_hz=9.0), chunk("other", 30_000 * k, samples=heart(1, 0, 30_000))])
+        )
+    assert pipeline.rewind_tick(0) > 0
+
+
 @pytest.mark.parametrize("returns", [True, False])
 def test_a_successor_takes_the_alert_over_and_ends_it_once(returns: bool) -> None:
     ward = Half()

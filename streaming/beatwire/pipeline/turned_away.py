@@ -17,7 +17,7 @@ from beatwire.records import I64, Bool, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ID_HASH, CHUNK_ID_SIZE
 from beatwire.stages import align
 from beatwire.stages.support.alerts.turned_away import TurnedAway
-from beatwire.stages.support.streams.read_ids import ReadIds
+from beatwire.stages.support.streams.read_ids import ReadIds, some_of
 from beatwire.wire.dead_letters import Origin
 from beatwire.wire.names import SAMPLES
 
@@ -55,7 +55,7 @@ def note_turned_away(
     _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams, number)
     whole = rows[~named] if tick.bundled is None else rows[~named & (tick.bundled.chunk[rows] < 0)]
     if origin is not None and len(whole):
-        whole = whole[:MOST_KEYS]
+        whole = some_of(whole, MOST_KEYS, tick.now_us)
         keys = ReadIds.of([key or b"" for key in origin.addresses(tick.messages(whole)).keys])
         _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams, number)
 

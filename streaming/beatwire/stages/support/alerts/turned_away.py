@@ -28,7 +28,7 @@ from beatwire.wire.names import SAMPLES
 
 MOST_KNOWN = 10_000  # ids that are remembered
 MOST_ALERTS = 1_000  # of streams that were never analysed, at once
-PAUSE_S = 30.0  # a longer one between two messages: the stream begins anew
+PAUSE_S = 12.0  # a longer one between two messages: the stream begins anew; now and then any sender may err
 FORGOTTEN_S = 300.0  # without a message: the device has been switched off
 NO_DATA, NOT_MONITORED = RULES[NUMBERS["no data"]], RULES[NUMBERS["not monitored"]]
 LEAST_S, MOST_S = 1.0, 600.0  # that ``no data`` may take, see ``beatwire.alerts.rules``
@@ -56,10 +56,11 @@ class Turned(NamedTuple):
 
 @dataclass(slots=True)
 class TurnedAway:
-    """Streams by id, in the order of their last message, and those that may still get an alert."""
+    """Streams by id, in the order of their last message; those that may still get an alert, and those that have one."""
 
     streams: dict[str, Turned] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
+    announced: set[str] = field(default_factory=set)
 
     def note(self, name: str, digest: int, arrived_us: int, partition: int, *, no_room: bool, tick: int = 0) -> None:
         """Note a message, of tick number ``tick``, of a stream that could not be used."""
@@ -71,12 +72,13 @@ class TurnedAway:
         self.streams[name] = stream
         self.waiting.add(name)
         if len(self.streams) > MOST_KNOWN:
-            self.forget(next(iter(self.streams)))
+            self.forget(next((known for known in self.streams if known not in self.announced), name))
 
     def forget(self, name: str) -> None:
-        """Forget a stream."""
-        del self.streams[name]
+        """Forget a stream; two alerts of one stream may end at once."""
+        self.streams.pop(name, None)
         self.waiting.discard(name)
+        self.announced.discard(name)
 
     def oldest_ticks(self) -> dict[int, int]:
         """Return by partition the tick of the oldest first message of a stream whose alert may still begin."""
@@ -84,7 +86,8 @@ class TurnedAway:
         waiting = [self.streams[name] for name in self.waiting]
         newest_us = max((one.last_us for one in waiting), default=0)
         for one in waiting:
-            if newest_us - one.last_us <= PAUSE_S * 1e6 and one.last_us - one.first_us <= MOST_S * 1e6:
+            is_on = newest_us - one.last_us <= PAUSE_S * 1e6 and one.last_us - one.first_us <= MOST_S * 1e6
+            if is_on and one.first_us > 0:  # else nothing is decided by the clock
                 oldest[one.partition] = min(one.tick, oldest.get(one.partition, one.tick))
         return oldest
 
@@ -109,6 +112,7 @@ def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned
         if room > 0:
             begun = _begun(name, turned.streams[name], limit_s)
             kept.add(begun, -1, aligned.now_us)
+            turned.announced.add(name)
             published.append(begun)
             room -= 1
     return published
@@ -177,8 +181,11 @@ def _ended(kept: OpenAlerts, turned: TurnedAway, alerts: list[Open], aligned: Al
         if name not in turned.streams:  # of an earlier worker
             digest = int(ReadIds.of([name.encode()]).ints[0, CHUNK_ID_HASH])
             turned.streams[name] = Turned(now_us, now_us, digest, one.message["partition"], False, False, 0)
-    for one, name, placed_us in zip(alerts, names, _placed_us(kept, turned, names, aligned), strict=True):
-        if placed_us > 0 or now_us - turned.streams[name].last_us > FORGOTTEN_S * 1e6:
+    turned.announced.update(names)
+    placed_us = _placed_us(kept, turned, names, aligned)
+    last_us = [turned.streams[name].last_us for name in names]
+    for one, name, placed, last in zip(alerts, names, placed_us, last_us, strict=True):
+        if placed > 0 or now_us - last > FORGOTTEN_S * 1e6:
             kept.remove(one)
             turned.forget(name)
             published.append(ended(one.message, now_us, (now_us - one.message["onset_us"]) / 1e6))

@@ -56,13 +56,21 @@ class ReadIds:
         return [data[at : at + size].tobytes() for at, size in columns]
 
 
+def some_of(rows: I64, most: int, now_us: int) -> I64:
+    """Return at most so many rows, in order: others in each tick, so that nobody is always behind the others."""
+    if len(rows) <= most:
+        return rows
+    chosen = np.random.default_rng(abs(now_us)).choice(len(rows), most, replace=False)
+    return rows[np.sort(chosen)]
+
+
 def with_json_ids(tick: RawTick, rows: I64, ints: I64) -> RawTick:
-    """Append the ids of JSON messages that cannot be used otherwise, of the first ones, to the payload of a tick.
+    """Append the ids of JSON messages that cannot be used otherwise, of some by chance, to the payload of a tick.
 
     Where they are is written into ``ints``.
     """
     found: dict[int, bytes] = {}
-    for k in rows[:MOST_READ].tolist():
+    for k in some_of(rows, MOST_READ, tick.now_us).tolist():
         begin, end = int(tick.start[k]), int(tick.start[k + 1])
         match = _ID.search(tick.payload[begin : min(end, begin + MOST_BEFORE)].tobytes())
         with contextlib.suppress(ValueError):  # no text
