@@ -251,29 +251,36 @@ def test_a_rate_is_measured_where_a_count_is_damaged() -> None:
     damaged=st.dictionaries(
         st.integers(0, 12),
         st.sampled_from([None, 0.0, 1e300, -1e13, 5e11, float("nan"), START_S - 60, START_S + 3_600]),
-        min_size=1,
         max_size=3,
     ),
+    gaps=st.dictionaries(st.integers(1, 60), st.floats(1.3, 5.0), max_size=2),
     is_epoch=st.booleans(),
 )
-@example(rate_hz=250.0, size=25, damaged={0: None}, is_epoch=True)
-@example(rate_hz=250.0, size=25, damaged={0: 0.0}, is_epoch=False)
-def test_a_rate_is_measured_where_times_are_damaged_and_they_move_nothing(
-    rate_hz: float, size: int, damaged: dict[int, float | None], is_epoch: bool
+@example(rate_hz=250.0, size=25, damaged={0: None}, gaps={}, is_epoch=True)
+@example(rate_hz=250.0, size=25, damaged={0: 0.0}, gaps={}, is_epoch=False)
+@example(rate_hz=250.0, size=10, damaged={}, gaps={50: 3.0}, is_epoch=True)  # the last one that is learnt follows it
+@example(rate_hz=250.0, size=10, damaged={}, gaps={50: 1.04, 51: 2.0}, is_epoch=True)
+@example(rate_hz=250.0, size=10, damaged={}, gaps={1: 1.96}, is_epoch=False)
+@example(rate_hz=250.0, size=10, damaged={0: 0.0, 9: None}, gaps={1: 1.96, 10: 1.2}, is_epoch=True)
+def test_a_rate_is_measured_where_times_are_damaged_or_packets_missing_and_these_move_nothing(
+    rate_hz: float, size: int, damaged: dict[int, float | None], gaps: dict[int, float], is_epoch: bool
 ) -> None:
     places = sorted(damaged)
     assume(all(b - a > 1 for a, b in itertools.pairwise(places)))  # two in a row are a clock that was set
-    placer, placed = Placer(Description("bed-1", is_epoch=is_epoch)), []
-    packet_s = size / rate_hz
-    last = round(6.0 / packet_s)
-    assume(places[-1] < 3.0 / packet_s - 3)
-    for k in range(last):
-        time_s = damaged.get(k, START_S + k * packet_s)
-        samples = np.arange(size * k, size * (k + 1))[None]
-        placed += placer.place(Packet(samples, START_S + (k + 1) * packet_s, time_s))
+    placer, placed, packet_s, number, sent = Placer(Description("bed-1", is_epoch=is_epoch)), [], size / rate_hz, 0, []
+    for k in range(round(6.0 / packet_s)):
+        number += round(gaps.get(k, 0.0) / packet_s)
+        sent.append(number)
+        number += 1
+    learnt = sum(one < 3.0 / packet_s for one in sent)
+    assume(places[-1:] < [learnt - 3] and (not gaps or learnt > 12))
+    for k, number in enumerate(sent):
+        time_s = damaged.get(k, START_S + number * packet_s)
+        samples = np.arange(size * number, size * (number + 1))[None]
+        placed += placer.place(Packet(samples, START_S + (number + 1) * packet_s, time_s))
     placed += placer.close()
     assert placer.rate_hz == pytest.approx(rate_hz, rel=1e-3)
-    assert [one.first for one in placed] == [size * k for k in range(last)]
+    assert [one.first for one in placed] == [size * number for number in sent]
     assert max(abs(one.time_us / 1e6 - START_S - one.first / rate_hz) for one in placed) < 0.1
 
 

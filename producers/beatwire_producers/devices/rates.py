@@ -13,6 +13,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.evenrate import even_rate, nominal_rate, rate_and_positions
 from beatwire.recordings.record import check_rate
+from beatwire.records import F64, Bool
 
 from beatwire_producers.devices.packets import Description, Packet
 
@@ -55,28 +56,58 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
 def with_repaired_times(packets: Sequence[Packet]) -> tuple[list[Packet], int]:
     """Return packets with times that are missing or damaged replaced, and how many are; without any if most are.
 
-    A time is damaged if it leaves the line of its neighbours for one packet alone. It is interpolated.
+    A time is damaged if it leaves the line of its neighbours for one packet alone. Between packets that follow each
+    other it is interpolated; beside a gap the arrival tells to which side it belongs.
     """
     times = np.array([np.nan if packet.time_s is None else packet.time_s for packet in packets])
+    arrivals = np.array([packet.arrival_s for packet in packets])
     sizes = np.array([packet.samples.shape[1] for packet in packets])
     at = np.cumsum(sizes) - sizes
     known = np.flatnonzero(~np.isnan(times))
+    largest_s = _JUMP_S
     if len(known) > 2:
-        step = np.diff(times[known])
-        largest_s = max(_JUMP_S, _JUMP_STEPS * float(np.median(np.abs(step))))
-        jumps, across = np.abs(step) > largest_s, np.abs(times[known[2:]] - times[known[:-2]]) <= 2 * largest_s
-        alone = jumps[:-1] & jumps[1:] & across
-        ends = [jumps[0] and not jumps[1], jumps[-1] and not jumps[-2]] if len(known) > 3 else [False, False]
-        known = known[~np.array([ends[0], *alone, ends[1]])]
+        largest_s = max(_JUMP_S, _JUMP_STEPS * float(np.median(np.abs(np.diff(times[known])))))
+        known = known[~_damaged(times[known], arrivals[known], largest_s)]
     if 2 * len(known) <= len(packets):
         return [replace(packet, time_s=None) for packet in packets], 0
-    missing = set(range(len(packets))) - set(known.tolist())
-    per_s = (times[known[-1]] - times[known[0]]) / max(1, at[known[-1]] - at[known[0]])
-    repaired = np.interp(at, at[known], times[known])
-    repaired += per_s * (np.minimum(0, at - at[known[0]]) + np.maximum(0, at - at[known[-1]]))
-    times_s = repaired.tolist()
-    made = [replace(one, time_s=times_s[k]) if k in missing else one for k, one in enumerate(packets)]
+    missing = np.setdiff1d(np.arange(len(packets)), known)
+    if not len(missing):
+        return list(packets), 0
+    steps, apart = np.diff(times[known]), np.diff(at[known])
+    middle = float(np.median(steps / apart)) if len(known) > 1 else 0.0
+    usual = (np.abs(steps) <= largest_s) & ((steps <= 1.5 * middle * apart) | (middle <= 0))
+    per_s = float(steps[usual].sum() / max(1, apart[usual].sum()))
+    after = np.searchsorted(known, missing)
+    left, right = known[np.maximum(after - 1, 0)], known[np.minimum(after, len(known) - 1)]
+    follows = times[left] + per_s * (at[missing] - at[left])
+    precedes = times[right] - per_s * (at[right] - at[missing])
+    arrived = arrivals[missing] + np.interp(at[missing], at[known], times[known] - arrivals[known])
+    nearer = np.where(np.abs(arrived - follows) <= np.abs(arrived - precedes), follows, precedes)
+    nearer = np.where(np.abs(arrived - nearer) > _JUMP_S, arrived, nearer)
+    has_gap = (left >= right) | (precedes - follows > 0.5 * per_s * sizes[missing])
+    repaired = np.where(has_gap, nearer, np.interp(at[missing], at[known], times[known]))
+    made = list(packets)
+    for k, time_s in zip(missing.tolist(), repaired.tolist(), strict=True):
+        made[k] = replace(made[k], time_s=time_s)
     return made, len(missing)
+
+
+def _damaged(times: F64, arrivals: F64, largest_s: float) -> Bool:
+    """Return which times jump away and back, bool [packets]; of the first and the last one the arrivals say it.
+
+    Behind an outage the times jump, and the arrivals with them: only what jumps further than these is damaged. A packet
+    that is late contradicts nothing.
+    """
+    step, ahead = np.diff(times), times - arrivals
+    jumps = np.abs(step) > largest_s
+    across = np.minimum(np.abs(times[2:] - times[:-2]), np.abs(ahead[2:] - ahead[:-2])) <= 2 * largest_s
+    damaged = np.zeros(len(times), np.bool_)
+    damaged[1:-1] = jumps[:-1] & jumps[1:] & ((step[:-1] < 0) != (step[1:] < 0)) & across
+    others = ahead[1:-1][~damaged[1:-1]]
+    if len(others) > 1:
+        damaged[0] = jumps[0] and not damaged[1] and (step[0] < 0 or others.min() - ahead[0] > largest_s)
+        damaged[-1] = jumps[-1] and not damaged[-2] and (step[-1] < 0 or ahead[-1] - others.max() > largest_s)
+    return damaged
 
 
 def _unknown(where: str, got: str) -> UserError:
