@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import importlib
 import inspect
 import math
@@ -138,6 +139,30 @@ def test_machine_code_is_the_same_where_numba_remembers_what_it_resolves() -> No
         with quicker.quicker():
             check(machine_code() == usual, "quicker.py", "the same machine code")
     check(vars(ir.Inst)["_rec_list_vars"] is before, "quicker.py", "Numba as it was, after it")
+
+
+@pytest.mark.parametrize("threshold", [(0, 10, 10), (700, 10, 10), (500_000, 10, 10)])
+def test_numba_and_the_collector_are_as_they_were_when_the_last_of_several_threads_has_compiled(
+    threshold: tuple[int, int, int],
+) -> None:
+    def state() -> tuple[Any, ...]:
+        return vars(types.BaseFunction)["get_call_type"], vars(ir.Inst)["_rec_list_vars"], gc.get_threshold()
+
+    before = gc.get_threshold()
+    gc.set_threshold(*threshold)
+    try:
+        usual, first, second = state(), quicker.quicker(), quicker.quicker()
+        first.__enter__()
+        replaced = state()
+        second.__enter__()
+        first.__exit__(None, None, None)  # the one that began first ends first
+        check(state() == replaced, "quicker.py", "what is replaced to stay while another thread compiles")
+        second.__exit__(None, None, None)
+        check(state() == usual, "quicker.py", "all as it was")
+        expected = threshold[0] and max(100_000, threshold[0])
+        check(replaced[-1][0] == expected, "quicker.py", "a collector that is off to stay off")
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_the_parts_of_numba_that_build_vector_code_are_there() -> None:

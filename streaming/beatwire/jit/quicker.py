@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,27 +27,61 @@ _resolve = BaseFunction.get_call_type
 _resolved: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
+class _Replaced:
+    """Whether functions of Numba are replaced: from the first of the threads that compile to the last one."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._originals: dict[tuple[Any, str], Any] = {}
+        self._threshold, self._raised = gc.get_threshold(), gc.get_threshold()
+
+    def begin(self) -> None:
+        """Replace them, and let the collector run rarely, where it runs at all."""
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            replaced = {
+                (BaseFunction, "get_call_type"): get_call_type,
+                (TargetConfig, "__eq__"): equal,
+                (TargetConfig, "__hash__"): hashed,
+                (ir.Inst, "_rec_list_vars"): variables,
+                (errors, "ColorShell"): contextlib.nullcontext,  # there where colorama is installed
+            }
+            self._originals = {(owner, name): vars(owner)[name] for owner, name in replaced if name in vars(owner)}
+            for owner, name in self._originals:
+                setattr(owner, name, replaced[owner, name])
+            self._threshold = self._raised = gc.get_threshold()
+            if 0 < self._threshold[0] < _OBJECTS:
+                gc.set_threshold(_OBJECTS, *self._threshold[1:])
+                self._raised = gc.get_threshold()
+
+    def end(self) -> None:
+        """Put back what there was, if no other thread compiles; a threshold that somebody has set since stays."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            if gc.get_threshold() == self._raised:
+                gc.set_threshold(*self._threshold)
+            for (owner, name), function in self._originals.items():
+                setattr(owner, name, function)
+
+
+_replaced = _Replaced()
+
+
 @contextlib.contextmanager
 def quicker() -> Iterator[None]:
-    """Let Numba remember what it resolves, and Python collect cycles rarely, while a kernel is compiled."""
-    replaced = {
-        (BaseFunction, "get_call_type"): get_call_type,
-        (TargetConfig, "__eq__"): equal,
-        (TargetConfig, "__hash__"): hashed,
-        (ir.Inst, "_rec_list_vars"): variables,
-        (errors, "ColorShell"): contextlib.nullcontext,  # there where colorama is installed
-    }
-    originals = {(owner, name): vars(owner)[name] for owner, name in replaced if name in vars(owner)}
-    threshold = gc.get_threshold()
+    """Let Numba remember what it resolves, and Python collect cycles rarely, while a kernel is compiled.
+
+    Several threads may: all is as it was when the last of them has ended.
+    """
+    _replaced.begin()
     try:
-        gc.set_threshold(max(_OBJECTS, threshold[0]), *threshold[1:])
-        for owner, name in originals:
-            setattr(owner, name, replaced[owner, name])
         yield
     finally:
-        gc.set_threshold(*threshold)
-        for (owner, name), function in originals.items():
-            setattr(owner, name, function)
+        _replaced.end()
 
 
 def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
