@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from beatwire.kafka.reading import feed_watch
 from beatwire.kafka.reading.feed_watch import FeedWatch
@@ -16,8 +18,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def brokers() -> Brokers:
-    return Brokers()
+def brokers(clock: Clock) -> Brokers:
+    return Brokers(clock)
 
 
 @pytest.fixture
@@ -153,3 +155,34 @@ def test_the_clock_of_silence_advances_only_while_a_broker_answers(
     assert watch.watched.resumed_us == watch.watched.now_us == pytest.approx(before.now_us + 2_400_000, abs=2)
     clock.s += 30  # the process stood still
     assert watch.watched.now_us - before.now_us == pytest.approx(2_800_000, abs=2)
+
+
+@pytest.mark.parametrize("late_s", [0.5, 0.95, 1.5, 1.99, 60.0])
+@pytest.mark.parametrize("late", [{0}, {3}, {2, 3}])
+def test_the_clock_of_silence_advances_steadily_while_one_of_several_brokers_is_slow_or_hangs(
+    watch: FeedWatch, brokers: Brokers, clock: Clock, late: set[int], late_s: float
+) -> None:
+    brokers.late_s = dict.fromkeys(late, late_s)
+    before, begin_s, given_us = watch.watched, clock.s, []
+    while clock.s < begin_s + 20.0:
+        clock.s += 0.1
+        watch.look()
+        given_us.append(watch.watched.now_us - before.now_us)
+    assert given_us[-1] == pytest.approx((clock.s - begin_s) * 1e6, abs=5)
+    assert max(b - a for a, b in itertools.pairwise(given_us)) < 500_000
+    assert watch.watched.resumed_us == 0
+
+
+@pytest.mark.parametrize("late_s", [0.1, 0.9, 1.5, 1.9, 3.0])
+@pytest.mark.parametrize("until_s", [2.0, 5.0, 12.0])
+def test_the_clock_of_silence_is_never_set_back(brokers: Brokers, clock: Clock, late_s: float, until_s: float) -> None:
+    watch, begin_s, given_us = FeedWatch(brokers), clock.s, []  # type: ignore[arg-type]
+    brokers.late_s = dict.fromkeys(PARTITIONS, late_s)
+    while clock.s < begin_s + 20.0:
+        if clock.s > begin_s + until_s:
+            brokers.late_s = {}
+        watch.look()
+        given_us.append(watch.watched.now_us)
+        clock.s += 0.1
+    assert given_us == sorted(given_us)
+    assert given_us[-1] - given_us[0] > 6_000_000

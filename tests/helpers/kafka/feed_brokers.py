@@ -10,10 +10,31 @@ from confluent_kafka import KafkaError, KafkaException
 PARTITIONS = range(4)
 
 
-class Brokers:
-    """Answers requests for the ends of four partitions; those of brokers that are away fail."""
+class Late(Future):
+    """What is known at a time of a clock, which goes on while somebody waits for it; slow brokers answer so."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock, at_s: float) -> None:
+        super().__init__()
+        self.clock, self.at_s = clock, at_s
+
+    def result(self, timeout: float | None = None) -> object:
+        """Return what is known, or raise an error after the timeout."""
+        assert timeout is not None
+        until_s = max(self.clock.s, min(self.at_s, self.clock.s + timeout))
+        self.clock.s = until_s
+        if until_s < self.at_s:
+            raise TimeoutError
+        return super().result(0)
+
+
+class Brokers:
+    """Two brokers, for two of four partitions each: they answer requests for the ends; those that are away fail.
+
+    late_s  partition -> how long its broker takes to answer, or to fail; other partitions of a request wait for it
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock, self.late_s = clock or Clock(), dict[int, float]()
         self.ends = dict.fromkeys(PARTITIONS, 5)
         self.away: set[int] = set()
         self.clients, self.newest_ms = 0, 1_000
@@ -26,12 +47,15 @@ class Brokers:
         return self
 
     def list_topics(self, name: str, timeout: float) -> SimpleNamespace:
-        return SimpleNamespace(topics={name: SimpleNamespace(partitions=PARTITIONS)})
+        partitions = {partition: SimpleNamespace(leader=partition // 2) for partition in PARTITIONS}
+        return SimpleNamespace(topics={name: SimpleNamespace(partitions=partitions)})
 
     def list_offsets(self, asked: dict, request_timeout: float) -> dict:
-        futures = {at: Future() for at in asked}
+        late_s = max(self.late_s.get(at.partition, 0.0) for at in asked)
+        at_s = self.clock.s + min(late_s, request_timeout)
+        futures = {at: Late(self.clock, at_s) if late_s else Future() for at in asked}
         for at, future in futures.items():
-            if at.partition in self.away:
+            if at.partition in self.away or self.late_s.get(at.partition, 0.0) > request_timeout:
                 future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
             else:
                 future.set_result(SimpleNamespace(offset=self.ends[at.partition], timestamp=self.newest_ms))

@@ -6,7 +6,8 @@ State: the last known end of each partition, and when it was known. A worker see
 distinguish a ward whose feed has failed from a few devices that were switched off.
 
 Invariant: only what brokers have answered counts as silence, and of all partitions. While one of several brokers is
-away, or this process stood still, the silence does not grow.
+away, or this process stood still, the silence does not grow. Each broker is requested by itself: no answer waits for
+that of another.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
 from beatwire.wire import names
 
+_Futures = Mapping[TopicPartition, Future[Any]]
 _LOGGER = logging.getLogger("beatwire")
 _REQUEST_S = 2.0
-_INTERVAL_S = 0.1  # between two requests
+_INTERVAL_S = 0.1  # between two looks
+_PATIENCE_S = 0.2  # for which a look waits for answers; those that come later are found by a later look
 _DISCOVERY_S = 10.0  # between two searches for new partitions
 _UNWATCHED_S = 1.0  # between two answers, from which on that is an outage and does not count as time
 _AHEAD_S = 0.4  # since the last answer, before the next: so much counts as time, also of an outage
@@ -44,6 +47,8 @@ class FeedWatch:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._admin = cluster, cluster.admin()
         self._partitions: list[TopicPartition] = []
+        self._leaders: dict[int, list[TopicPartition]] = {}  # the partitions by their broker
+        self._requests: dict[int, tuple[float, _Futures]] = {}  # by broker: since when, and what is not answered yet
         self._ends: dict[int, int] = {}
         self._newest_s: float | None = None  # when the newest chunk arrived; None: there never was one
         self._known_s = float("-inf")  # the time up to which all ends are known
@@ -56,6 +61,7 @@ class FeedWatch:
         self._away_logged_s = float("-inf")
         # The clock of `watched` at the last answer, that of this machine then, and the times of `Watched`.
         self._watched: tuple[float, float, float, float] | None = None
+        self._given_s = 0.0  # the largest time of `watched` so far
 
     @property
     def silent_s(self) -> float | None:
@@ -73,9 +79,10 @@ class FeedWatch:
     def watched(self) -> Watched:
         """Return what is known of the feed; before the first answer all time counts: a broker may refuse it."""
         if self._watched is None:
-            return Watched(round((1.0 + time.monotonic() - self._began_s) * 1e6))
+            self._given_s = 1.0 + time.monotonic() - self._began_s
+            return Watched(round(self._given_s * 1e6))
         at_s, answered_s, newest_s, resumed_s = self._watched
-        now_s = at_s + min(time.monotonic() - answered_s, _AHEAD_S)
+        now_s = self._given_s = max(self._given_s, at_s + min(time.monotonic() - answered_s, _AHEAD_S))
         newest_s = newest_s if self.silent_s is not None else 0.0
         return Watched(round(now_s * 1e6), round(newest_s * 1e6), round(resumed_s * 1e6))
 
@@ -103,15 +110,42 @@ class FeedWatch:
                 newest_ms = max([0, *(time_ms for _, time_ms in newest.values())])
                 age_s = time.time() - newest_ms / 1000
                 self._newest_s = now_s - (age_s if age_s > FORGOTTEN_S else 0.0) if newest_ms else None
-            self._note(self._request(OffsetSpec.latest()), now_s)  # type: ignore[no-untyped-call]
+            for asked_s, ends in self._answers():
+                self._note(ends, asked_s)
         self._log_away()
         if time.monotonic() - self._answered_s > _SILENCE_S:
             self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+            self._requests.clear()
 
-    def _note(self, found: Mapping[int, tuple[int, int]], now_s: float) -> None:
-        """Note the ends of partitions as of a time."""
-        ends = {partition: end for partition, (end, _) in found.items()}
-        at_s, answered_s, newest_s, resumed_s = self._watched or (1.0 + now_s - self._began_s, now_s, 0.0, 0.0)
+    def _answers(self) -> list[tuple[float, dict[int, int]]]:
+        """Request the ends from each broker that owes no answer; return the answers there are, and as of when."""
+        for leader, partitions in self._leaders.items():
+            if leader not in self._requests:
+                specs = dict.fromkeys(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+                futures = self._admin.list_offsets(specs, request_timeout=_REQUEST_S)
+                self._requests[leader] = time.monotonic(), futures
+        answers, until_s = [], time.monotonic() + _PATIENCE_S
+        for leader, (asked_s, futures) in sorted(self._requests.items(), key=lambda one: one[1][0], reverse=True):
+            found = {}
+            try:
+                for at, future in futures.items():
+                    with contextlib.suppress(KafkaException):
+                        found[at.partition] = future.result(max(0.0, until_s - time.monotonic())).offset
+            except TimeoutError:
+                if time.monotonic() - asked_s <= 2 * _REQUEST_S:
+                    continue
+            del self._requests[leader]
+            if found:
+                answers.append((asked_s, found))
+                self._answered_s = time.monotonic()
+        return sorted(answers, key=lambda one: one[0])
+
+    def _note(self, ends: Mapping[int, int], asked_s: float) -> None:
+        """Note the ends of partitions as of a time; an answer that was requested before the last one sets none back."""
+        at_s, answered_s, newest_s, resumed_s = self._watched or (
+            max(1.0 + asked_s - self._began_s, self._given_s), asked_s, 0.0, 0.0
+        )  # fmt: skip
+        now_s = max(asked_s, answered_s)
         was_away = now_s - answered_s > _UNWATCHED_S
         at_s += _AHEAD_S if was_away else now_s - answered_s
         if any(end > self._ends.get(partition, end) for partition, end in ends.items()):
@@ -119,7 +153,7 @@ class FeedWatch:
             newest_s = at_s
         self._watched = at_s, now_s, newest_s or at_s, at_s if was_away else resumed_s
         self._ends.update(ends)
-        self._answered_at_s.update(dict.fromkeys(ends, now_s))
+        self._answered_at_s.update(dict.fromkeys(ends, asked_s))
         self._known_s = min(self._answered_at_s.get(at.partition, float("-inf")) for at in self._partitions)
 
     def _log_away(self) -> None:
@@ -144,6 +178,9 @@ class FeedWatch:
         name = self._cluster.topic(names.SAMPLES)
         found = self._admin.list_topics(name, timeout=_REQUEST_S).topics[name].partitions
         self._partitions = [TopicPartition(name, partition) for partition in found]
+        self._leaders = {}
+        for at in self._partitions:
+            self._leaders.setdefault(found[at.partition].leader, []).append(at)
         self._searched_s = time.monotonic()
 
     def _request(self, spec: OffsetSpec) -> dict[int, tuple[int, int]]:
@@ -154,9 +191,7 @@ class FeedWatch:
         KafkaException, TimeoutError
             No partition has an answer.
         """
-        found: Mapping[TopicPartition, Future[Any]] = self._admin.list_offsets(
-            dict.fromkeys(self._partitions, spec), request_timeout=_REQUEST_S
-        )
+        found: _Futures = self._admin.list_offsets(dict.fromkeys(self._partitions, spec), request_timeout=_REQUEST_S)
         until_s, answers, missing = time.monotonic() + _REQUEST_S, {}, None
         for at, future in found.items():
             try:
