@@ -28,7 +28,7 @@ from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
 from beatwire.wire import names
 
-_Futures = Mapping[TopicPartition, Future[Any]]
+_Futures = dict[TopicPartition, Future[Any]]
 _LOGGER = logging.getLogger("beatwire")
 _REQUEST_S = 2.0
 _INTERVAL_S = 0.1  # between two looks
@@ -119,10 +119,10 @@ class FeedWatch:
 
     def _answers(self) -> list[tuple[float, dict[int, int]]]:
         """Request the ends from each broker that owes no answer; return the answers there are, and as of when."""
+        latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         for leader, partitions in self._leaders.items():
             if leader not in self._requests:
-                specs = dict.fromkeys(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-                futures = self._admin.list_offsets(specs, request_timeout=_REQUEST_S)
+                futures = self._admin.list_offsets(dict.fromkeys(partitions, latest), request_timeout=_REQUEST_S)
                 self._requests[leader] = time.monotonic(), futures
         answers, until_s = [], time.monotonic() + _PATIENCE_S
         for leader, (asked_s, futures) in sorted(self._requests.items(), key=lambda one: one[1][0], reverse=True):
