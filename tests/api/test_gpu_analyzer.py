@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.backends.cuda.card import missing
-from beatwire.bench.card.out_of_core import in_managed_memory, move_to_card
+from beatwire.bench.card.out_of_core_worker import in_managed_memory, move_to_card
 from beatwire.offline.analyze import analyze
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.plan import Plan

@@ -217,7 +217,7 @@ def test_every_file_of_a_command_is_written_by_the_one_function() -> None:
         "locks.py",  # of processes
         "kafka/local/broker.py",  # of a broker's own folder
         "bench/chaos/workers.py",
-        "bench/card/out_of_core.py",
+        "bench/card/out_of_core_worker.py",
         "bench/recorded.py",
         "bench/broker/feed.py",
         "offline/results/exports.py",  # into memory

@@ -5,20 +5,18 @@
 - ``managed``: in managed memory whose pages are on the host: the card fetches each when it is first read;
 - ``prefetched``: the same, after a request to the driver to move all pages at once.
 
-Each runs in a process of its own, because the limit of a memory pool cannot be changed:
-``python -m beatwire.bench.card.out_of_core FILE WAY OUT``. All read a file in shared memory and are timed from the
+Each runs in a process of its own (``bench.card.out_of_core_worker``), because the limit of a memory pool cannot be
+changed. All read a file in shared memory and are timed from the
 memory of the host to scored beats. Their beats and scores are compared.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,15 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.backends.base import Backend
-from beatwire.backends.choose import choose
 from beatwire.bench.recording import check_equal
 from beatwire.bench.result import Log, Result
-from beatwire.offline.analyzer import Analyzer
-from beatwire.pipeline.settings import Settings
-from beatwire.recordings import Recording
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.settings import bytes_of
 
 SIZE = 10 << 30
 LIMIT, NO_LIMIT, MANAGED, PREFETCHED = "1GiB", "none", "managed", "prefetched"
@@ -56,45 +48,6 @@ def write(path: Path, size: int = SIZE) -> None:
 
     with ThreadPoolExecutor(LEADS) as pool:
         list(pool.map(fill, range(LEADS)))
-
-
-def in_managed_memory(backend: Backend, samples: np.ndarray) -> Any:
-    """Return a copy of an int16 array in managed memory, as an array of the card; its pages are on the host."""
-    xp = backend.xp
-    managed = xp.ndarray(samples.shape, samples.dtype, xp.cuda.malloc_managed(samples.nbytes))
-    pages = (ctypes.c_int16 * samples.size).from_address(managed.data.ptr)
-    np.ctypeslib.as_array(pages).reshape(samples.shape)[:] = samples
-    return managed
-
-
-def move_to_card(backend: Backend, managed: Any) -> None:
-    """Move all pages of an array in managed memory to the card, and wait for it."""
-    runtime, stream = backend.xp.cuda.runtime, backend.xp.cuda.get_current_stream()
-    runtime.memPrefetchAsync(managed.data.ptr, managed.nbytes, runtime.getDevice(), stream.ptr)
-    stream.synchronize()
-
-
-def work(path: Path, way: str, out: Path) -> None:
-    """Analyse the file in one way; print the seconds of each run as JSON, write the beats to ``out``."""
-    limit_bytes = bytes_of(LIMIT) if way == LIMIT else None
-    backend = choose("gpu", limit_bytes=limit_bytes)
-    samples = np.asarray(np.memmap(path, np.int16, "r").reshape(LEADS, -1))
-    leads = tuple(f"lead {k}" for k in range(LEADS))
-    analyzer = Analyzer(Settings(), backend=backend, memory_bytes=limit_bytes, rules=False)
-    taken_s: list[float] = []
-    for _ in range(WARM + REPEATS):
-        own = in_managed_memory(backend, samples) if way in (MANAGED, PREFETCHED) else samples
-        recording = Recording("out-of-core", RATE_HZ, leads, 5.0, own)
-        begin = time.perf_counter()
-        if way == PREFETCHED:
-            move_to_card(backend, own)
-        beats = analyzer.analyze(recording, "out-of-core")[0].beats
-        taken_s.append(time.perf_counter() - begin)
-        del own, recording  # managed memory of one run at a time
-    np.savez(out, sample=beats.sample, score=np.asarray(beats.score))
-    memory = backend.memory
-    summary = {"seconds": taken_s[WARM:], "peak_bytes": memory.peak_bytes if memory is not None else 0}
-    print(json.dumps(summary))  # noqa: T201
 
 
 def measure(log: Log) -> Iterator[Result]:
@@ -121,11 +74,7 @@ def measure(log: Log) -> Iterator[Result]:
 def _run(path: Path, way: str) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Run the analysis in a process; return its summary, and the samples and scores of its beats."""
     out = path.with_name(f"{way}.npz")
-    command = [sys.executable, "-m", "beatwire.bench.card.out_of_core", str(path), way, str(out)]
+    command = [sys.executable, "-m", f"{__package__}.out_of_core_worker", str(path), way, str(out)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     with np.load(out) as beats:
         return json.loads(done.stdout.splitlines()[-1]), (beats["sample"], beats["score"])
-
-
-if __name__ == "__main__":
-    work(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

@@ -86,7 +86,7 @@ def _pages(cluster: Cluster) -> Iterator[None]:
     with ExitStack() as stack:
         _, url = _start_server(stack, cluster)
         for _ in range(PAGES):
-            _start(stack, "beatwire.bench.pages.page_browser", url)
+            _start(stack, f"{__package__}.page_watcher", url)
         yield
 
 

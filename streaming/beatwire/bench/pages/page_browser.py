@@ -1,14 +1,10 @@
-"""A browser without a screen that watches 64 beds until it is ended.
-
-``python -m beatwire.bench.pages.page_browser URL``.
-"""
+"""What a browser without a screen does: it connects to the page, watches beds, and confirms samples."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -16,8 +12,6 @@ from beatwire.page.protocol import Block, decode_samples
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
-
-BEDS = 64
 
 
 @contextmanager
@@ -39,17 +33,3 @@ def handle(socket: ClientConnection, raw: bytes) -> list[Block]:
     number, blocks = decode_samples(raw)
     socket.send(json.dumps({"type": "seen", "number": number}))
     return blocks
-
-
-def watch(url: str, beds: int = BEDS) -> None:
-    """Take what is sent until the connection closes."""
-    from websockets.exceptions import ConnectionClosed
-
-    with watching(url, beds) as socket, suppress(ConnectionClosed):
-        for raw in socket:
-            if isinstance(raw, bytes):
-                handle(socket, raw)
-
-
-if __name__ == "__main__":
-    watch(sys.argv[1])
