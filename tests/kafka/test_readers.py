@@ -187,7 +187,7 @@ def shared_pipeline() -> Pipeline:
     [
         ({"session": 2**63}, "expected session: an integer of 64 bits; got 9223372036854775808"),
         ({"priority": "urgent"}, "expected priority: high, medium, low; got 'urgent'"),
-        ({"reminders": None}, "expected reminders: an integer of 0 to 18014398509481984; got None"),
+        ({"reminders": -1}, "expected reminders: an integer of 0 to 18014398509481984; got -1"),
         ({"limit": 10**400}, "expected limit: a number; got 1000000000000000000000000000000000000000..."),
         ({"text": "x" * (MOST_TEXT + 1)}, "expected text: at most 1000 characters of text; got 'xxx"),
     ],

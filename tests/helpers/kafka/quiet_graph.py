@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
+from beatwire.records.feed import Watched
 from beatwire.wire.dead_letters import Origin
 
 
@@ -27,7 +28,7 @@ class QuietGraph:
 
     def report_expired(self, expired: Mapping[int, Expired]) -> None: ...
 
-    def watch_feed(self, watched: object, newest_us: int) -> None: ...
+    def watch_feed(self, watched: Watched, newest_us: int) -> None: ...
 
     def rewind_tick(self, partition: int) -> int:
         return 0
