@@ -16,7 +16,7 @@ from beatwire.cli.computing import (
     NvtxOrNone,
     Threads,
     choose_backend,
-)  # fmt: skip
+)
 from beatwire.cli.configured import load_with_options
 from beatwire.cli.options import (
     Bootstrap,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from beatwire.cli.computing import (
-    BackendKind,
-    choose_backend,
-)  # fmt: skip
+from beatwire.cli.computing import BackendKind, choose_backend
 from beatwire.cli.configured import cluster_and_registry
 from beatwire.cli.options import (
     SOURCES,
@@ -28,9 +25,6 @@ from beatwire.cli.options import (
     option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
-
-if TYPE_CHECKING:
-    pass
 
 PACE = "Pace and faults"
 EXAMPLES = examples(
