@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -125,7 +126,10 @@ def test_a_full_disk_ends_the_run_with_one_error_and_the_next_run_goes_on(folder
     Full.room = 6  # the four files of a recording, and some of the next
     with pytest.raises(FatalError, match=r"No space left on device; \d of 3 recordings are done; a new run goes on"):
         run(folder, "full://out", client)
+    left = dict(Full.store)
     Full.room = 1000
+    time.sleep(0.2)
+    assert Full.store == left, "no worker writes when the error has been raised"
     done = run(folder, "full://out", client)
     assert done.failed == {}
     assert done.before + len(done.rows) == 3

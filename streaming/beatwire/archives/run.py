@@ -7,6 +7,7 @@ State: none: what is done is what the folder of the tables says
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ DIED = (
     "expected a recording that a process can analyze; process after process died of it, by a fault of its reader or "
     "for want of memory"
 )
+CANCELS_WITHIN_S = 60.0
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ def archive_all(
         return archived
     with connected(scheduler, processes, work.backend, work.out, notes) as client:
         try:
-            for one, row in _completed(client, todo, work):
+            for one, row in _completed(client, todo, work, notes):
                 archived.rows[one.name] = row
                 progress(len(archived.rows), len(todo), len(archived.failed))
         except NotWrittenError as error:
@@ -89,7 +91,9 @@ def archive_all(
     return archived
 
 
-def _completed(client: Any, todo: Sequence[Found], work: Work) -> Iterable[tuple[Found, dict[str, Any]]]:
+def _completed(
+    client: Any, todo: Sequence[Found], work: Work, notes: Callable[[str], None]
+) -> Iterable[tuple[Found, dict[str, Any]]]:
     """Yield each recording with its row, as they are done."""
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
@@ -106,9 +110,29 @@ def _completed(client: Any, todo: Sequence[Found], work: Work) -> Iterable[tuple
         elif isinstance(error, KilledWorker):
             yield one, write_failed(one, work, f"{one.source}: {DIED}")
         elif isinstance(error, NotWrittenError):
+            _cancel(client, waiting, set(of), notes)
             raise error
         else:
             raise FatalError(f"archive: expected an answer of the workers; got: {error or future.status}")
+
+
+def _cancel(client: Any, waiting: Any, keys: set[str], notes: Callable[[str], None]) -> None:
+    """Cancel what has not begun, and wait for what has: whoever takes the error finds files that nobody writes."""
+    with waiting.lock:
+        left = list(waiting.futures)
+    client.cancel(left)
+    ends_s = time.monotonic() + CANCELS_WITHIN_S
+    time.sleep(0.1)  # a task that the scheduler has sent is with its worker
+    while any(client.run(_is_running, keys, on_error="ignore").values()):
+        if time.monotonic() > ends_s:
+            notes(f"some workers have not ended {CANCELS_WITHIN_S:.0f} s after the error, and may still write")
+            return
+        time.sleep(0.1)
+
+
+def _is_running(keys: set[str], dask_worker: Any) -> bool:
+    """Return True if a worker runs one of some tasks, a cancelled one too."""
+    return any(task.key in keys for task in dask_worker.state.executing)
 
 
 def _check_sources(todo: Iterable[Found], rows: dict[str, dict[str, Any]]) -> None:
