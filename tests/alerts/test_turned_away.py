@@ -121,6 +121,24 @@ def test_a_message_without_an_id_is_of_the_stream_that_its_key_names() -> None:
     assert [a["stream"] for a in ward.run.alerts] == ["bed"]
 
 
+def test_a_message_whose_id_is_no_text_is_of_the_stream_that_its_key_names() -> None:
+    ward = Half()
+    for k in range(6):
+        wrong = chunk("x\u00b5y", 125 * k).replace("\u00b5".encode(), b"\xff\xfe")
+        ward.tick(wrong, encode_bundle([chunk("other", 125 * k), wrong]), keys=[b"bed", b"gateway"])
+    assert [a["stream"] for a in ward.run.alerts] == ["bed"]
+
+
+@pytest.mark.parametrize("block_s", [30, 60, 85])
+def test_a_device_that_sends_long_blocks_of_which_none_is_of_use_is_announced(block_s: int) -> None:
+    ward = Half()
+    for _ in range(3):
+        ward.tick(chunk("bed", rate_hz=9.0))
+        for _ in range(2 * block_s - 1):
+            ward.tick()
+    assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
+
+
 def test_a_stream_whose_rate_changes_with_each_message_is_announced() -> None:
     ward = Half()
     for k in range(40):
@@ -238,13 +256,16 @@ def test_an_alert_is_the_same_if_the_worker_changes_before_it_begins(
     assert published(min(change, len(ticks))) == published(0)
 
 
-def test_what_never_becomes_an_alert_holds_no_replay_back_for_long() -> None:
+@pytest.mark.parametrize(("value", "pause_s"), [(chunk("bed", rate_hz=9.0), 90), (b"?", 12)])
+def test_what_never_becomes_an_alert_holds_no_replay_back_for_long(value: bytes, pause_s: int) -> None:
     ward = Half()
-    ward.tick(chunk("bed", rate_hz=9.0))
+    ward.tick(value, keys=[b"bed"])
     assert ward.pipeline.rewind_tick(0) == 0
-    for _ in range(62):
+    for _ in range(2 * pause_s):
         ward.tick()
-    assert ward.pipeline.rewind_tick(0) == 63
+    assert ward.pipeline.rewind_tick(0) == 0
+    ward.tick()
+    assert ward.pipeline.rewind_tick(0) == 2 * pause_s + 2
     assert not ward.pipeline.lifecycle.state.turned.streams
 
 

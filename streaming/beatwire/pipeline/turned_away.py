@@ -4,7 +4,7 @@ In:    the rejects of a tick, its rows and what ids decode could read, and the s
 Out:   the other streams, for ``stages.support.alerts.turned_away``
 State: none
 
-The id is that of the message, or of a message as a whole whose id cannot be read its key. It is read of ``MOST_NOTED``
+The id is that of the message, or of a message as a whole whose id is no text its key. It is read of ``MOST_NOTED``
 messages of a tick at most: those whose ids are remembered, and of the others some by chance.
 """
 
@@ -16,7 +16,7 @@ from beatwire.kernels.intake.align import SLOT_USED_US
 from beatwire.records import I64, Bool, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ID_HASH, CHUNK_ID_SIZE
 from beatwire.stages import align
-from beatwire.stages.support.alerts.turned_away import TurnedAway
+from beatwire.stages.support.alerts.turned_away import KEY_PAUSE_S, PAUSE_S, Turned, TurnedAway
 from beatwire.stages.support.streams.read_ids import ReadIds, some_of
 from beatwire.wire.dead_letters import Origin
 from beatwire.wire.names import SAMPLES
@@ -52,17 +52,21 @@ def note_turned_away(
         return
     no_room = np.concatenate([full[known], np.zeros(len(waiting), np.bool_)])
     named = ids.ints[rows, CHUNK_ID_SIZE] > 0
-    _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams, number)
-    whole = rows[~named] if tick.bundled is None else rows[~named & (tick.bundled.chunk[rows] < 0)]
+    no_text = _note(turned, rows[named], tick, ids.some(rows[named]), no_room[named], streams, number, PAUSE_S)
+    whole = np.concatenate([rows[~named], no_text])
+    if tick.bundled is not None:
+        whole = whole[tick.bundled.chunk[whole] < 0]
     if origin is not None and len(whole):
         whole = some_of(whole, MOST_KEYS, tick.now_us)
         keys = ReadIds.of([key or b"" for key in origin.addresses(tick.messages(whole)).keys])
-        _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams, number)
+        _note(turned, whole, tick, keys, np.zeros(len(whole), np.bool_), streams, number, KEY_PAUSE_S)
 
 
 def _note(
-    turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: Bool, streams: align.State, number: int
-) -> None:
+    turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, no_room: Bool, streams: align.State, number: int,
+    pause_s: float,
+) -> I64:  # fmt: skip
+    """Note messages by ids of one kind; return those of which the id is no text."""
     slot = streams.directory.look_up(ids.payload, ids.ints)
     unknown = np.flatnonzero(((slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)) & (ids.ints[:, CHUNK_ID_SIZE] > 0))
     if len(unknown) > MOST_NOTED:
@@ -72,10 +76,14 @@ def _note(
     rows, ids, no_room = rows[unknown], ids.some(unknown), no_room[unknown]
     digest = ids.ints[:, CHUNK_ID_HASH]
     columns = zip(
-        ids.raw(), digest.tolist(), tick.arrival_us[rows].tolist(), tick.partition[rows].tolist(), no_room.tolist(),
-        strict=True,
+        rows.tolist(), ids.raw(), digest.tolist(), tick.arrival_us[rows].tolist(), tick.partition[rows].tolist(),
+        no_room.tolist(), strict=True,
     )  # fmt: skip
-    for raw, own, arrived_us, partition, full in columns:
+    no_text = []
+    for row, raw, own, arrived_us, partition, full in columns:
         name = raw.decode(errors="replace")
-        if name.isprintable() and "\ufffd" not in name and name.partition("/")[0] != SAMPLES:
-            turned.note(name, own, arrived_us, partition, no_room=full, tick=number)
+        if not name.isprintable() or "\ufffd" in name:
+            no_text.append(row)
+        elif name.partition("/")[0] != SAMPLES:
+            turned.note(name, Turned(arrived_us, arrived_us, own, partition, pause_s, full, False, number))
+    return np.array(no_text, np.int64)

@@ -28,7 +28,9 @@ from beatwire.wire.names import SAMPLES
 
 MOST_KNOWN = 10_000  # ids that are remembered
 MOST_ALERTS = 1_000  # of streams that were never analysed, at once
-PAUSE_S = 12.0  # a longer one between two messages: the stream begins anew; now and then any sender may err
+# A longer pause between two messages: the stream begins anew. There are devices that send a minute at a time. A key may
+# be that of a gateway of many devices, of which one errs now and then.
+PAUSE_S, KEY_PAUSE_S = 90.0, 12.0
 FORGOTTEN_S = 300.0  # without a message: the device has been switched off
 NO_DATA, NOT_MONITORED = RULES[NUMBERS["no data"]], RULES[NUMBERS["not monitored"]]
 LEAST_S, MOST_S = 1.0, 600.0  # that ``no data`` may take, see ``beatwire.alerts.rules``
@@ -40,6 +42,7 @@ class Turned(NamedTuple):
     first_us, last_us  arrivals of its first and its last message
     digest             hash of its id, see ``kernels.intake.avro.hash_of``
     partition          of its last message
+    pause_s            that may pass until the next message
     no_room            nothing was wrong with that, but there was no room for another stream
     again              it has come again
     tick               number of the tick of its first message
@@ -49,9 +52,15 @@ class Turned(NamedTuple):
     last_us: int
     digest: int
     partition: int
-    no_room: bool
-    again: bool
-    tick: int
+    pause_s: float = PAUSE_S
+    no_room: bool = False
+    again: bool = False
+    tick: int = 0
+
+    @property
+    def until_us(self) -> int:
+        """When the stream is forgotten, if no other message comes and it has no alert."""
+        return self.last_us + round(self.pause_s * 1e6)
 
 
 @dataclass(slots=True)
@@ -62,14 +71,12 @@ class TurnedAway:
     waiting: set[str] = field(default_factory=set)
     announced: set[str] = field(default_factory=set)
 
-    def note(self, name: str, digest: int, arrived_us: int, partition: int, *, no_room: bool, tick: int = 0) -> None:
-        """Note a message, of tick number ``tick``, of a stream that could not be used."""
+    def note(self, name: str, message: Turned) -> None:
+        """Note a message of a stream that could not be used."""
         before = self.streams.pop(name, None)
-        if before is not None and abs(arrived_us - before.last_us) <= PAUSE_S * 1e6:
-            stream = Turned(before.first_us, arrived_us, digest, partition, no_room, True, before.tick)
-        else:
-            stream = Turned(arrived_us, arrived_us, digest, partition, no_room, False, tick)
-        self.streams[name] = stream
+        if before is not None and message.last_us <= before.until_us:
+            message = message._replace(first_us=before.first_us, again=True, tick=before.tick)
+        self.streams[name] = message
         self.waiting.add(name)
         if len(self.streams) > MOST_KNOWN:
             self.forget(next((known for known in self.streams if known not in self.announced), name))
@@ -86,7 +93,7 @@ class TurnedAway:
         waiting = [self.streams[name] for name in self.waiting]
         newest_us = max((one.last_us for one in waiting), default=0)
         for one in waiting:
-            is_on = newest_us - one.last_us <= PAUSE_S * 1e6 and one.last_us - one.first_us <= MOST_S * 1e6
+            is_on = newest_us <= one.until_us and one.last_us - one.first_us <= MOST_S * 1e6
             if is_on and one.first_us > 0:  # else nothing is decided by the clock
                 oldest[one.partition] = min(one.tick, oldest.get(one.partition, one.tick))
         return oldest
@@ -125,7 +132,7 @@ def _due(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned)
         stream = turned.streams[name]
         if name in kept.of_stream and _has(kept, name):
             turned.waiting.discard(name)
-        elif now_us - stream.last_us > PAUSE_S * 1e6:
+        elif now_us > stream.until_us:
             turned.forget(name)
         elif stream.again and now_us - stream.first_us >= LEAST_S * 1e6:
             late.append(name)
@@ -180,7 +187,7 @@ def _ended(kept: OpenAlerts, turned: TurnedAway, alerts: list[Open], aligned: Al
     for one, name in zip(alerts, names, strict=True):
         if name not in turned.streams:  # of an earlier worker
             digest = int(ReadIds.of([name.encode()]).ints[0, CHUNK_ID_HASH])
-            turned.streams[name] = Turned(now_us, now_us, digest, one.message["partition"], False, False, 0)
+            turned.streams[name] = Turned(now_us, now_us, digest, one.message["partition"])
     turned.announced.update(names)
     placed_us = _placed_us(kept, turned, names, aligned)
     last_us = [turned.streams[name].last_us for name in names]
