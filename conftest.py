@@ -1,7 +1,5 @@
 """Modules without an example are not imported to look for one: each process of tests would import all of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a ward, a random generator."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A panel is one line of `PANELS`: title, unit, what it means, and its expressions
 the workers unless the panel compares them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@
 - A link to a file of the repository becomes a link to ``repo_url``, or plain text where there is none.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import sys

@@ -7,8 +7,6 @@ A test compares the pages with what would be written. The options of the command
 built (`hooks`), since ``--help`` has them too.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

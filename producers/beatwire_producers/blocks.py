@@ -4,8 +4,6 @@ In: feeds, the length of a chunk, faults. Out: `Schedule` blocks. State: message
 block, and the clocks of the devices. Invariant: the concatenated blocks are the schedule made in one piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ values of bundles. No state. Streams are given to gateways in their order: the f
 gateway sends when the chunk of its last stream is due.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

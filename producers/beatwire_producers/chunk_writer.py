@@ -4,8 +4,6 @@ In: what changes from chunk to chunk. Out: messages as bytes. State: the constan
 Invariant: the bytes are those that fastavro writes for the same values.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from functools import lru_cache

@@ -6,8 +6,6 @@ chunk number), so it depends neither on the cutting of the schedule into blocks,
 other streams.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np

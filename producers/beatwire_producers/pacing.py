@@ -4,8 +4,6 @@ In: when a message is due, or how many messages wait for the reader. Out: a wait
 tests do not wait.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

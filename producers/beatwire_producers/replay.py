@@ -4,8 +4,6 @@ In: recordings or feeds, and a broker. Out: messages on ``ecg.samples``, and a `
 (`blocks`) is encoded and sent in slots as its messages fall due. Nothing here runs once a sample in Python.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -5,8 +5,6 @@ Every kind of event is planted at least once if there is time for it, and early 
 the longest takes 15 s after 8 s of normal rhythm. With eight streams or more, one has no events.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Run the command line: ``beatwire``, or ``python -m beatwire``."""
 
-from __future__ import annotations
-
 import sys
 
 from beatwire.signals import INTERRUPTED, code_if_ended, end_on_signals

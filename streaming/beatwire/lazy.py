@@ -1,7 +1,5 @@
 """Modules that are imported late: a wrong path loads no compiler."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable

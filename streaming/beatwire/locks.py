@@ -3,8 +3,6 @@
 Several that start together would otherwise all make, or spoil for each other, what one can make.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

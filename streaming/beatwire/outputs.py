@@ -8,8 +8,6 @@ as it was. What is no regular file (``/dev/stdout``, a pipe) is written to direc
 points.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

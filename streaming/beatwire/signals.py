@@ -4,8 +4,6 @@ State: whether one has come. Python runs a handler in the main thread, wherever 
 may drop what the handler raises; `stop_on_signals` then finds that the process was to end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

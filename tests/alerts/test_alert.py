@@ -1,7 +1,5 @@
 """The rules of alerts on events made by the test: on, off, latched, in any cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.alerts.rule import alert_id

@@ -1,7 +1,5 @@
 """Begin and end of alerts with leads, silence, sessions and successors, on events made by the test."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

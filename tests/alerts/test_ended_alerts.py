@@ -1,7 +1,5 @@
 """Tombstones of alerts: what ended long ago is removed once, and what goes on never."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What becomes of an alert: acknowledged, held, taken over; on events made by the test."""
 
-from __future__ import annotations
-
 import pytest
 from beatwire.alerts.settings import Lifecycle
 from beatwire.errors import UserError

@@ -1,7 +1,5 @@
 """Limits of single streams: in force from the broker's time on, in any cut, and after a replay."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

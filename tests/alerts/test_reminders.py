@@ -1,7 +1,5 @@
 """Alerts that nobody answers are published again: when, how often, and never for time without samples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of alert rules, and what follows from it."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 

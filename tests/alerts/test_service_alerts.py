@@ -1,7 +1,5 @@
 """Alerts that nothing arrives from any stream, that monitoring was interrupted, that samples were lost."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from typing import Any

@@ -4,8 +4,6 @@ Feeds are drawn with their truth: beds on gateways whose clocks differ and are s
 monitor, of the whole feed, of a gateway, of a bed; ticks of any length. The watch over the feed is the real one.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass, field, replace

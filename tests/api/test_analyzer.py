@@ -1,7 +1,5 @@
 """A recording in shards gives the beats, scores and alerts of the recording in one piece, for every cut."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Live and iterate decide what analyze decides, in chunks of any length."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import beatwire

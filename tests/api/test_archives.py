@@ -1,7 +1,5 @@
 """Archives: results equal those of analyze to the bit; what is done stays done."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

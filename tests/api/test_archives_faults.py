@@ -1,7 +1,5 @@
 """Archives where something fails: a recording, a reader, a process, a disk, a cluster, an argument."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

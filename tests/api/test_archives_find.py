@@ -1,7 +1,5 @@
 """Which recordings a folder, a pattern or an address holds: each once, under one name, whatever its files are."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Training examples of the detector: what an augmentation changes, and which leads are trained on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.evaluation.records import AnnotatedRecord

@@ -1,7 +1,5 @@
 """What runs without the optional packages, and the messages that name the extra to install."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

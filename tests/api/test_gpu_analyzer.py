@@ -1,7 +1,5 @@
 """On a GPU: shards of a recording give the output of the CPU, in any cut and with little memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

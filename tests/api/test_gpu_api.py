@@ -1,7 +1,5 @@
 """import beatwire with arrays on a GPU: used in place, and the beats are those of the CPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import beatwire

@@ -1,7 +1,5 @@
 """Tables on a GPU: cuDF reads what pandas reads; columns, arrays and tensors share their memory."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The summary of a recording: its values against their definitions, and what ``beatwire analyze`` prints and writes."""
 
-from __future__ import annotations
-
 import io
 import json
 from importlib import resources

@@ -4,8 +4,6 @@ The eight records are a sample of MIT-BIH Arrhythmia that takes some seconds: no
 amplitude and bundle branch block. ``beatwire evaluate`` prints the figures of all records.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``beatwire alerts``: what is in force, the gravest first, with ids that ``beatwire ack`` accepts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """The results of ``beatwire bench``: ratio, target, columns of the table, keys of the JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast

@@ -1,7 +1,5 @@
 """The benchmark of archives: what it writes, and that every recording is done."""
 
-from __future__ import annotations
-
 import pytest
 from beatwire.bench import archive
 

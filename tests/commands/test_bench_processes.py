@@ -1,7 +1,5 @@
 """The processes of benchmarks: they start without a warning, and what they do not deliver is an error."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

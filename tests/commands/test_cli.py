@@ -1,7 +1,5 @@
 """The command line: help texts, refused arguments, exit codes, and what is printed on standard output."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The distribution: the content of the wheel, its demo in an empty environment, and its types for type checkers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The commands for staff, without a broker that could obey: what is refused, in which words, and what help lists."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial

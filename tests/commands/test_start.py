@@ -1,7 +1,5 @@
 """Commands start at once: what takes time to load is not loaded for help, for reading, and for errors of arguments."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``beatwire tail``: only the streams that were asked for, as aligned lines or as JSON."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -5,8 +5,6 @@ Images of others are stand-ins: `containers`. Podman before 4.6 cannot wait for 
 check it: so this program starts the services in the order of ``depends_on``, and runs their health checks.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

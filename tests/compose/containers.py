@@ -4,8 +4,6 @@ In: a folder that is kept between runs, and the compose files. Out: images under
 The machine's own images, containers and settings are not touched; its network is, by the ports that are published.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

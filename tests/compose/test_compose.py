@@ -1,7 +1,5 @@
 """The folder ``compose/`` agrees with the code: commands, ports, topics, variables, metrics; nothing runs as root."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The image: its stages, its context, its health checks; its steps run in a folder; the example for Kubernetes."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

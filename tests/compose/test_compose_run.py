@@ -1,7 +1,5 @@
 """``make compose-test`` in the heavy suite: the containers run, restart, stop and start again, and lose nothing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Beats: the position of R, RR, gaps, the floor in microvolts; gain, offset and polarity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.kernels.detection.r_peak import mark_r

@@ -1,7 +1,5 @@
 """Asystole is not announced while the lead that shows the heart has no values and the others have no signal."""
 
-from __future__ import annotations
-
 import beatwire
 import numpy as np
 import pytest

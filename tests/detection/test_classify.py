@@ -1,7 +1,5 @@
 """Classify: the logit of a peak depends on a few seconds of its own stream, and on no cut."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Disturbances of any shape over a heart whose R peaks are known: they hide the beats inside them at most."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import beatwire

@@ -1,7 +1,5 @@
 """Doubtful peaks judged by their waveform: bodies against machine code, the network while it is trained, cuts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

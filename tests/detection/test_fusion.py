@@ -1,7 +1,5 @@
 """Several leads: the level of a peak, artefacts on one lead, and the agreement of leads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.kernels.peaks import peak_features

@@ -1,7 +1,5 @@
 """Holes of at most 40 ms cost no beat and no alert, wherever they lie; a lead without values costs nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

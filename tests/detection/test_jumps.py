@@ -1,7 +1,5 @@
 """Jumps of an electrode are taken out of the response, those of a heart are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.kernels.detection.jumps import BEFORE, EARLY_SHARE, SHARE, most_others

@@ -1,7 +1,5 @@
 """The level of a lead: what a disturbance changes in it, and what it does not."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Peaks and levels against a loop over every sample, in any cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.kernels.detection.level import NO_CUT

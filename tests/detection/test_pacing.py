@@ -1,7 +1,5 @@
 """Pulses of a pacemaker: without a QRS complex they are no beats, with one they hide no beat."""
 
-from __future__ import annotations
-
 import beatwire
 import numpy as np
 import pytest

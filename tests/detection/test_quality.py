@@ -1,7 +1,5 @@
 """Signal quality over time: a row for every ten seconds, beats counted once, samples without a value."""
 
-from __future__ import annotations
-
 import numpy as np
 from beatwire.offline.results.quality import COLUMNS, quality_table
 from beatwire.recordings import NO_VALUE, Recording

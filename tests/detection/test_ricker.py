@@ -1,7 +1,5 @@
 """The response equals numpy.convolve, in integers, for every rate and every cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.records import Ringed

@@ -1,7 +1,5 @@
 """The rings: wrap-around, bridges and holes of several lanes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.records import Placement, Ringed

@@ -1,7 +1,5 @@
 """Windows: independent of gain, offset, rate and position in the ring, and of samples outside their bounds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

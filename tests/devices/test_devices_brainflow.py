@@ -1,7 +1,5 @@
 """BrainFlow's synthetic board, read as ``beatwire feed brainflow:SYNTHETIC`` does."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Streams of LSL over the loopback: outlets of pylsl, read as ``beatwire feed lsl:...`` does."""
 
-from __future__ import annotations
-
 import time
 import uuid
 

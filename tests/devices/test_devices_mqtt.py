@@ -1,7 +1,5 @@
 """Messages of an MQTT broker: Debian's mosquitto on this machine, and the documented map of messages."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -3,8 +3,6 @@
 No radio is used: `Radio` stands for the machine's Bluetooth (bleak), and sends the bytes that a strap sends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Lines of a serial port: a pseudo-terminal whose other end prints as sketches do."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """A disk that is full while a feed keeps or spools: one line, and what was complete stays complete."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, BinaryIO, cast

@@ -1,7 +1,5 @@
 """The subscriber of MQTT against a scripted broker: whatever the pieces are in which packets come."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Messages that wait for the broker: in memory or on disk, in order, whatever ends in between."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Places of packets: drawn devices with known truth, and the cases that devices are known for."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

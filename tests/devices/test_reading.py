@@ -1,7 +1,5 @@
 """What a feed does with its readers: lists of packets, streams that two of them send, packets that arrive late."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """``beatwire watch``: broker, page and monitor in one process, fed by a board, by LSL, or by a recording."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

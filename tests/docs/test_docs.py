@@ -1,7 +1,5 @@
 """README and docs: links resolve, commands parse and run in some test, packages, rules and metrics are described."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands that pages and help texts show run as printed; what docs/reference/commands.md shows is printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

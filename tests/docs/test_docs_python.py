@@ -1,7 +1,5 @@
 """The programs of README and docs run: those of a page one after the other, the script in docs/examples."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import socket

@@ -3,8 +3,6 @@
 Tables that are made from code are judged, too: mend the words there, and run make docs.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One rule for the names of people: in the schemas, the command, the monitor and the page (`test_page_server`)."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib import resources

@@ -1,7 +1,5 @@
 """The notebook in docs/examples runs from top to bottom, and its plane parts the classes of beats."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

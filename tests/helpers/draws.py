@@ -1,7 +1,5 @@
 """How many examples Hypothesis draws: all of them in the heavy suite, four of ten in the fast one."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 

@@ -1,7 +1,5 @@
 """Skips that CI does not allow."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

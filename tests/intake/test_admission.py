@@ -1,7 +1,5 @@
 """Admission: where memory is limited, streams beyond the limit are refused with an alert; others do not change."""
 
-from __future__ import annotations
-
 import numpy as np
 from beatwire.backends.cpu import Cpu
 from beatwire.pipeline import Pipeline

@@ -1,7 +1,5 @@
 """Align and ring against a dictionary per stream: faults of every kind, any cut into ticks."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections import Counter, defaultdict
 from dataclasses import replace

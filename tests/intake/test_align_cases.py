@@ -1,7 +1,5 @@
 """Align, case by case: what is reordered, bridged, restarted or rejected, with its events and counters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

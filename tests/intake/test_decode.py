@@ -1,7 +1,5 @@
 """Decode against fastavro: valid messages, framing, truncation, corruption, every reason of a reject."""
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """The directory of streams against a dictionary: growth, collisions, invalid stream ids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.records import Chunks

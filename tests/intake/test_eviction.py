@@ -1,7 +1,5 @@
 """Eviction: slots of streams that are silent for long are reused, their alerts end, other streams do not change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gather: the beats of all passes in order, with times, restarts and events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

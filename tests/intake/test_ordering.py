@@ -1,7 +1,5 @@
 """Events of a tick in the order of each stream: the kernels against a sort."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.jit import cpu

@@ -1,7 +1,5 @@
 """What a member has taken, against the group's commits: whether it goes on with its state."""
 
-from __future__ import annotations
-
 import pytest
 from beatwire.kafka.consuming.progress import Beginning, Progress
 

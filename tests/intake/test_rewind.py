@@ -1,7 +1,5 @@
 """Marks: the tick from which a successor must replay, per partition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conflicting senders: sessions of one stream id that take turns, in any order, chunks and ticks."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

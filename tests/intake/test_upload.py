@@ -1,7 +1,5 @@
 """Several threads read a stretch of a file; an error names the cause."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The waiting room: a rate that no stream has opens a bank only for a stream that goes on; nothing of it is lost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -8,8 +8,6 @@ instead of a beat.
     python worker.py BOOTSTRAP GROUP [--until MESSAGES] [--at-least-once]
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json

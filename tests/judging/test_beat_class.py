@@ -1,7 +1,5 @@
 """Classes of beats: the shape of a beat, the normal beat, features, and planted beats."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

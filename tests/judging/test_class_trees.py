@@ -1,7 +1,5 @@
 """Trees of the classes of beats: the kernel against the training, what is refused, the card, and the figures."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drift: alerts for beats unlike the training data, in any cut; counts against a slow version."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The rules of ventricular and supraventricular beats, and which of several is announced."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.kernels.rhythms.flutter import WAVES

@@ -1,7 +1,5 @@
 """Flutter: the leakage against a slow version, signals with and without waves, the alert of the whole graph."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The rule of a missed beat: an interval that is long beside those before it. Pauses: tests/alerts/test_alert.py."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scoring model on disk, its training on small synthetic records, and its accuracy on annotated ones."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

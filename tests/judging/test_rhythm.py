@@ -1,7 +1,5 @@
 """The judges of the rhythm: features against slow versions, medians, cuts, and alarms of the whole graph."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

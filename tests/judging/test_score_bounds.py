@@ -1,7 +1,5 @@
 """The bound of tests on how much a score may differ between two backends is right, and small."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

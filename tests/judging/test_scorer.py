@@ -1,7 +1,5 @@
 """A network of one's own scores windows: alike on every backend, refused when it cannot be used, never in the way."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What every training asks for: records and noise of any length, rate and label give a model, or one clear error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The detector's trees: reading and checking the files, conversion from LightGBM, calibration."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The judge of ventricular runs: its features against a slow version, its labels, its model on disk."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Schema Registry, and clients of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 

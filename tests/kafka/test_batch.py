@@ -1,7 +1,5 @@
 """Polled messages as arrays: runs of a partition, error events, parts without messages."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A local Kafka: missing parts are named in one line with the remedy; the node starts and stops."""
 
-from __future__ import annotations
-
 import builtins
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Silence by one clock: that of the broker, wherever the clock of this machine is."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

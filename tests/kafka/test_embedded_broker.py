@@ -1,7 +1,5 @@
 """The embedded broker with a real source, sink and monitor: samples go in, beats and alerts come out."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

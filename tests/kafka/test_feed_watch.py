@@ -1,7 +1,5 @@
 """The watch over the feed, on a stand-in for a cluster: in a real one it needs a broker that hangs beside others."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Mutated messages between those of good streams: they change nothing, and each is a dead letter with its reason."""
 
-from __future__ import annotations
-
 import logging
 import random
 from collections import Counter

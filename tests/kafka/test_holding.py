@@ -1,7 +1,5 @@
 """Partitions that wait for the registry: each for its own ids alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

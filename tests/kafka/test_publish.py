@@ -1,7 +1,5 @@
 """Published messages: beats are the bytes that fastavro writes, alerts are valid by their JSON Schema."""
 
-from __future__ import annotations
-
 import io
 import json
 from importlib import resources

@@ -1,7 +1,5 @@
 """Readers of topics: whatever the bytes are, a message or a reason; and what they let through stops nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The client of the Schema Registry against its protocol: what is registered, looked up, and refused."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable

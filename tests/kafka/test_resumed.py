@@ -1,7 +1,5 @@
 """Partitions that were resumed: until something comes of them, nobody knows what waits at the broker."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ Mutated messages (``beatwire bench garbage``) are mostly rejected. Those here ar
 has alerts and a past when its sample count jumps.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The laws, on the whole graph: cuts, horizon, recovery, independent lanes, unusable messages, overload."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Law 8: a stream is analysed or announced, whatever its device sends; and what is not there begins no alarm."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recovery where banks open: which are open depends on all streams of a worker; a successor has other partitions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

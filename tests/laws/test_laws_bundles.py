@@ -1,7 +1,5 @@
 """Law 1 for gateways: a ward in bundles gives what single messages give, to the bit, also after a recovery."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

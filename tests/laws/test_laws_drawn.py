@@ -3,8 +3,6 @@
 Whatever outlives the horizon is in the log, or follows from it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Cut invariance of streams that lose, repeat and reorder chunks, switch leads off and restart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.pipeline.settings import Settings

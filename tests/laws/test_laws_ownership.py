@@ -1,7 +1,5 @@
 """A stage writes neither its input nor what it has emitted: every stage of the graph, in and after its own tick."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Recovery where the partitions of a worker are not read equally far, as after an outage."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Law of cuts for a device that changes its rate and its leads: each session is judged by its own, in every tick."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

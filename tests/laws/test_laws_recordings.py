@@ -4,8 +4,6 @@ A breach of this law was once found in 2 of 149,716 beats: it needs a beat whose
 tick that ends right after its decision. So here every beat of every recording meets borders around its decision.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Law of cuts where one session follows another, or a chunk is far ahead: what is published depends on no tick."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The alarms of the live page in a real browser: what stands first, how it flashes, sounds, and is acknowledged."""
 
-from __future__ import annotations
-
 import re
 
 from beatwire.page.dashboard import Dashboard

@@ -1,7 +1,5 @@
 """Who may look at the live page: host names, origins, tokens, and the headers of every answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

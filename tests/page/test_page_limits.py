@@ -1,7 +1,5 @@
 """Limits of a bed at the live page: read, changed with a name, refused where they cannot be meant."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

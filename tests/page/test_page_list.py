@@ -1,7 +1,5 @@
 """The ward as a list without traces, and with the beds alone that have an alarm."""
 
-from __future__ import annotations
-
 import time
 
 from beatwire.page.dashboard import Dashboard

@@ -1,7 +1,5 @@
 """The page places chunks by the rules of the monitor: whatever devices send, it shows what the monitor analyses."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The files of the page: contrast of their colours, nothing from outside, nothing that the content policy forbids."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

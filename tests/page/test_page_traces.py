@@ -1,7 +1,5 @@
 """Traces of the live page: what is shown of a stream is what was sent of it, and gaps are gaps."""
 
-from __future__ import annotations
-
 import json
 import time
 import tracemalloc

@@ -1,7 +1,5 @@
 """The state behind the live page: order and search, alerts in force, acknowledgements, beats, forgotten streams."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC, datetime, timedelta

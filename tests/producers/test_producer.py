@@ -1,7 +1,5 @@
 """A producer at Ctrl-C: what is raised does not depend on where in its queue the client is."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

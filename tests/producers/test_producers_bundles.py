@@ -1,7 +1,5 @@
 """Bundles of the producers: every chunk is sent, with those of its gateway, in the order of its stream."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.errors import UserError

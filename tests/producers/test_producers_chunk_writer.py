@@ -1,7 +1,5 @@
 """Messages from constant bytes are those of fastavro."""
 
-from __future__ import annotations
-
 import numpy as np
 from beatwire.wire import encode_chunk
 from beatwire_producers.chunk_writer import ChunkWriter

@@ -1,7 +1,5 @@
 """Faults: each has its effect, is counted, and depends only on seed, stream and chunk."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pacing: no drift against the clock, and no more unread messages than the broker keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.errors import UserError

@@ -1,7 +1,5 @@
 """Replay on the embedded broker: everything that is sent arrives, and errors are reported in one line."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

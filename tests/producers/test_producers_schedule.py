@@ -1,7 +1,5 @@
 """Schedules and their messages: every sample is sent once, in the bytes that fastavro writes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.errors import UserError

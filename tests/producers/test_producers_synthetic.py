@@ -1,7 +1,5 @@
 """Synthetic ECG and wards: the ground truth is exact, and every kind of event is planted in time."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

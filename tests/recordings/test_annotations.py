@@ -1,7 +1,5 @@
 """Annotation files: clocks of their own, samples in frames, other endings; in evaluate, train and report."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arguments of the public functions: what cannot be used is a UserError of one line, never an error of Python's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrays in .npy, .npz and .mat files: leads, rates and times by their names."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers in memory: whatever holds them, the recording is the same; what is no lead and what is no value is known."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

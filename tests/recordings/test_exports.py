@@ -1,7 +1,5 @@
 """Exports: files of beats and alerts read back as written, in every format."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

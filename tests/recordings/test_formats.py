@@ -1,7 +1,5 @@
 """Files of other formats: what a library wrote is read as it was, by content whatever the ending, or is one error."""
 
-from __future__ import annotations
-
 import importlib.util
 from contextlib import suppress
 from itertools import count

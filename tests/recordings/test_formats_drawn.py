@@ -1,7 +1,5 @@
 """Files of other formats as devices and libraries write them, right and not quite right: drawn, with a known ECG."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of beats and RR statistics; the parsers are tested with the recordings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Files that commands write: never a source, by any name; complete, or as they were; refused before the work."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Recordings: every kind of source gives the same samples; a source that cannot be used gives a one-line error."""
 
-from __future__ import annotations
-
 import gzip
 import shlex
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """WFDB records: read as the wfdb package reads them, on one scale; a damaged one gives a one-line error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

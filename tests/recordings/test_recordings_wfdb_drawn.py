@@ -1,7 +1,5 @@
 """WFDB records in every layout: formats, gains, frames, skews and segments are drawn, and the truth is known."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from dataclasses import dataclass

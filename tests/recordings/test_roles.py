@@ -1,7 +1,5 @@
 """Roles of columns: what rises evenly is a clock or a count whatever its name, and never a lead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

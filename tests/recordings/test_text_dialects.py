@@ -1,7 +1,5 @@
 """Text tables of any dialect give the right samples, rate and unit."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

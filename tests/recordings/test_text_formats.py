@@ -1,7 +1,5 @@
 """Text files as devices and programs write them: heads, names, units, clocks; and what is refused, with its line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers with signs between thousands, times in digits, codes for "no value", and times of two rates."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of alarms: each reference on records made for the test, and the command on real ones."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

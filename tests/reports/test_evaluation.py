@@ -1,7 +1,5 @@
 """``evaluate`` on records written for the test: failures, exclusions, leads, delay, alarms, report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores against beat classes: hand-made cases, scikit-learn's figures, the interval by subject."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.evaluation.anomaly import auroc, average_precision, estimate_by_group

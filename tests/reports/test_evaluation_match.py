@@ -1,7 +1,5 @@
 """Matching against hand-made cases, brute force and wfdb's own comparison."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

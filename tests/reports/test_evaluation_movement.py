@@ -1,7 +1,5 @@
 """Contradictory intervals: what one missed and one false beat make, and the table of a folder of recordings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Added noise: calibration, ratios, electrode motion, seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report of ``beatwire evaluate``: text, JSON, HTML page, and records that cannot be used."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

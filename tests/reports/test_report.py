@@ -1,7 +1,5 @@
 """The report of a recording: it states the facts of the analysis and needs no network."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

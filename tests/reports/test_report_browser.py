@@ -1,7 +1,5 @@
 """The report in Chromium, without network: it opens, can be zoomed into, and prints at the scale of paper."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``beatwire report``: one file, a folder with an index, and outputs that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of a report: strips, hours, episodes, decoded beats, packed samples, annotations."""
 
-from __future__ import annotations
-
 import base64
 import re
 import zlib

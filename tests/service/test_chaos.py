@@ -1,7 +1,5 @@
 """The comparison and the plan of ``beatwire chaos``: whatever differs is found, and counts are exact."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import islice

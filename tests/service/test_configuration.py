@@ -1,7 +1,5 @@
 """The configuration: three sources, each over the one before; origins, masks, errors; the page that describes it."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The ranges of the keys, and the order of limits: what is refused, and how it is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import get_args
 

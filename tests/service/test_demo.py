@@ -1,7 +1,5 @@
 """The demo: which planted events raised which alerts, and a short demo on the mock broker."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """``beatwire doctor``: rows for what is there and remedies for what is not, on any machine and within two seconds."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

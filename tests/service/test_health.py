@@ -1,7 +1,5 @@
 """Health and readiness over HTTP, with a real monitor whose loop the test holds."""
 
-from __future__ import annotations
-
 import logging
 import threading
 

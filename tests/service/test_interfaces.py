@@ -1,7 +1,5 @@
 """The graph that the graphs of tests inherit has all that the monitor may call: also what only a slow machine calls."""
 
-from __future__ import annotations
-
 import inspect
 
 from beatwire.service.interfaces import Graph

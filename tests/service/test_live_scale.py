@@ -1,7 +1,5 @@
 """The scale of Live: units as analyze judges them, offsets of electrodes, and any cutting gives the same samples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import beatwire

@@ -1,7 +1,5 @@
 """Log lines: JSON objects for programs, plain lines for people."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Metrics of a real monitor over HTTP: text that Prometheus can read, consistent histograms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

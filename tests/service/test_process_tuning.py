@@ -1,7 +1,5 @@
 """Freed memory is returned to the system after large ticks, and not after others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

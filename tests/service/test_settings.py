@@ -1,7 +1,5 @@
 """Settings: values out of range are refused in one line; durations are consistent with each other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import FrozenInstanceError
 

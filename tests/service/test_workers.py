@@ -1,7 +1,5 @@
 """Several workers on one port: each a small process that serves as a worker does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Bundles: chunks of many streams in one message are read as if each had come alone."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

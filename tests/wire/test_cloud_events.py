@@ -1,7 +1,5 @@
 """Headers of CloudEvents on what is published: which there are, that their ids repeat, and which messages have them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

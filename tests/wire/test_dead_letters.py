@@ -1,7 +1,5 @@
 """Dead letters: one message each, or many in one; both give the rejected messages as they were received."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

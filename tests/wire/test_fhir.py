@@ -1,7 +1,5 @@
 """Export of FHIR: R5 is valid by fhir.resources, R6 has what its draft requires, and both say what was published."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """A tick of JSON messages parsed as a table gives the same bytes and reasons as the messages parsed singly."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

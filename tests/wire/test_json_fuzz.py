@@ -1,7 +1,5 @@
 """Mutated and drawn JSON messages: whatever they hold, a table and the single parser agree, and nothing raises."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON sample messages, beats, and the published schemas."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC, datetime

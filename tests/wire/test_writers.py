@@ -1,7 +1,5 @@
 """Framed messages of other schemas than ours: what is read, what is refused and why, and what costs nothing."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

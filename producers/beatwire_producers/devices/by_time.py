@@ -9,8 +9,6 @@ to its line, or they do not. A missing packet is a hole of its length. A clock t
 tell the two apart.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Callable

@@ -9,8 +9,6 @@ of the line, and no packet is behind it for long: the *level* is the least of th
 of the level rises where samples are missing, and stays there.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -5,8 +5,6 @@ A thread a reader reads, places and encodes (`reading`); this one sends. A broke
 wait in the outbox, and are longer if many wait.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

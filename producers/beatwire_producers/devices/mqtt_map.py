@@ -23,8 +23,6 @@ The id of a stream is what the wildcards of the topic stand for; without a wildc
 that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import struct

@@ -6,8 +6,6 @@ A file of a spool is a row of entries: lengths of key, value and headers, a chec
 off at the end of a file is left out. A file is deleted when the broker has acknowledged all that is in it.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import threading

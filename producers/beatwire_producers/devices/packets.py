@@ -7,8 +7,6 @@ UserError. A reader knows nothing of Kafka, sessions or lost packets: it passes 
 ``notes``, a list of lines to be said, and ``unreadable``, the number of messages that it had to ignore.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ In:  packets with their device times, or with their arrivals
 Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the rows of a table
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

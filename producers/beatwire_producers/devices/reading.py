@@ -7,8 +7,6 @@ A device that goes away is waited for, with a growing pause; its stream goes on 
 own reads, places and encodes.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 State: the last packets, each with its index, time and a hash of its samples; the last holes, as ranges of indices
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 
 from beatwire_producers.devices.packets import Packet

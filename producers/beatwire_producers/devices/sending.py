@@ -4,8 +4,6 @@ In: messages in an outbox. Out: messages at the broker, in order per stream, eac
 broker has been away, and what was said of it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ In:  chunks in their order. Out: ``STREAM-SESSION.hea`` and ``.dat``, format 16;
 header is written when a record begins and when it ends, so a record can be read while it grows.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime

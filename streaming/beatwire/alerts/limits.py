@@ -1,7 +1,5 @@
 """Which limits staff can set for a stream, which values they may have, and in which order they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from beatwire.alerts.rule import Limit

@@ -1,7 +1,5 @@
 """What a rule of alerts has, as people read it; ids of alerts."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

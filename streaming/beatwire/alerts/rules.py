@@ -4,8 +4,6 @@ The numbers count up from 0: they are the rows of the kernels' state, and the pl
 configuration, the ranges, the limits that staff can set, the schema of messages, the page and the documents follow.
 """
 
-from __future__ import annotations
-
 from beatwire.alerts.rule import Limit, Rule
 
 RULES = (

@@ -1,7 +1,5 @@
 """``beatwire.analyze``: a recording through the graph, in one call. ``beatwire analyze`` calls it too."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """``beatwire.archive``: thousands of recordings to Parquet. ``beatwire archive`` calls it too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec

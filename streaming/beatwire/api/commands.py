@@ -1,7 +1,5 @@
 """``beatwire.evaluate`` and ``beatwire.train``: what the commands of these names do, from Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args

@@ -1,7 +1,5 @@
 """``beatwire.example``: a minute of ECG to begin with."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.recordings.arguments import number, whole

@@ -4,8 +4,6 @@ In:  a chunk, the names of the leads
 Out: float64 or int16 [leads, n]; the unit that the names of the columns state, if they state one
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -11,8 +11,6 @@ between, values are clipped. Everything is decided by the values and their indic
 the same samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ Out: lines of at most 80 characters (the names of files aside); the line of the 
      120 characters. Colours on a terminal only
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any

@@ -8,8 +8,6 @@ Dask schedules: it gives a recording to a worker that is free, starts a worker a
 recording to another one. One that has killed ``MOST_DEATHS`` workers is not given to any more.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -9,8 +9,6 @@ has its name. A folder is searched for the endings of formats that are read. Whe
 are taken for notes and left out. A pattern takes whatever it matches.
 """
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import re

@@ -5,8 +5,6 @@ Out:   :class:`Archived`; the tables are written by the workers (``beatwire.arch
 State: none: what is done is what the folder of the tables says
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ The row of ``recordings`` is written last and removed first: a recording that ha
 its tables are of one analysis. Every file is complete or not there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterable, Mapping

@@ -8,8 +8,6 @@ What is wrong with a recording is its row: it has failed, with the reason. A pro
 it; Dask gives that to another one (``beatwire.archives.run``).
 """
 
-from __future__ import annotations
-
 import os
 import time
 import traceback

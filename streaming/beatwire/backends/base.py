@@ -16,8 +16,6 @@ What a stage may do with either:
   and as ``n`` anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 

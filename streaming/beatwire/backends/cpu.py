@@ -1,7 +1,5 @@
 """The CPU backend: NumPy arrays, and kernels that have finished when the call returns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex
 

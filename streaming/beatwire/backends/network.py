@@ -9,8 +9,6 @@ from the window, which follows from products of window and output weights (``rec
 computed together with the products of the encoder.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ A model that takes longer is left to end on its own thread, and its result is dr
 So it delays an alarm by ``PATIENCE_S`` at most, once.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import SupportsIndex
 

@@ -3,8 +3,6 @@
 A benchmark is a function that takes a logger and yields :class:`Result`; it asserts nothing. ``BENCHMARKS`` lists them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

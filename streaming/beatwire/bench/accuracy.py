@@ -5,8 +5,6 @@ is excluded. Records of the training data are evaluated with models that were no
 from ``../shared/ecg`` beside the checkout, or from the folder named by BEATWIRE_ECG.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

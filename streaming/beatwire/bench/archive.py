@@ -3,8 +3,6 @@
 The processes are started, and have loaded their kernels, before the clock starts. The whole command is in the log.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ tick. The rival, SleepECG's C detector, runs over the same recordings one after 
 that a slow spell of the machine affects both.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ A tick holds four chunks of 64 samples of each stream, encoded beforehand. The o
 decode and align cost of it is measured for single messages and for bundles of 50.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ session. The figure is the most resident memory of the hours after the first ove
 their ends, of the monitor at any time, since within a tick its memory varies.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A tick of JSON sample messages, read as one table by cuDF and by pyarrow, and converted message by message."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Memory of a stream, and the cost of a sample from 100 to 20,000 streams, at 250 Hz and one lead on one core."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from types import ModuleType

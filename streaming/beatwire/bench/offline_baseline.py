@@ -5,8 +5,6 @@ and torch. It works on one array with one threshold: there are no adaptive level
 the result depends on the whole recording.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Callable

@@ -4,8 +4,6 @@ In:  results of a run
 Out: lines appended to a file; the table, which ``make docs`` writes into its page
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

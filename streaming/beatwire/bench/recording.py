@@ -5,8 +5,6 @@ same run. ``beatwire bench gpu`` does the same on a GPU, timed by CUDA events, a
 with those of the CPU.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

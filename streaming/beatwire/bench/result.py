@@ -1,7 +1,5 @@
 """A measured value with the value it is compared with, and timing functions that alternate between the two."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

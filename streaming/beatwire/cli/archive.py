@@ -1,7 +1,5 @@
 """``beatwire archive``: the arguments of the command; ``beatwire.api.archive`` does the work."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

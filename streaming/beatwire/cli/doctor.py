@@ -1,7 +1,5 @@
 """``beatwire doctor``: what this machine offers, on one screen."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Annotated

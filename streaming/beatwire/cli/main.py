@@ -7,8 +7,6 @@ error. Each command parses its arguments in a module of its own, and imports wha
 itself is imported when its command is given, or the help of all: to build the options of all takes a third of a start.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import os

@@ -3,8 +3,6 @@
 A command annotates its parameter with one of the types below, so the same option reads the same everywhere.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any

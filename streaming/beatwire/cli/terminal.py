@@ -1,7 +1,5 @@
 """Output of the commands: results on standard output, messages and progress on standard error."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

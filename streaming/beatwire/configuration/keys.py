@@ -5,8 +5,6 @@ In: nothing. Out: `Configuration`, a frozen model with one section a table of th
 alerts and streams are fields of `beatwire.alerts.settings.Lifecycle` and `beatwire.settings.Streams`.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints

@@ -5,8 +5,6 @@ In: a TOML file, environment variables ``BEATWIRE_SECTION__KEY``, options; each 
 expected and what was found; the value of a secret is left out.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

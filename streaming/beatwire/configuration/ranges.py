@@ -3,8 +3,6 @@
 In: values. Out: ranges for `beatwire.configuration.keys`; `ValueError` with what is expected, in words. No state.
 """
 
-from __future__ import annotations
-
 import re
 
 from beatwire.alerts.limits import ORDER

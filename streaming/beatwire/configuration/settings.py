@@ -1,7 +1,5 @@
 """The settings of the graph that a configuration means."""
 
-from __future__ import annotations
-
 from beatwire.configuration.effect import alert_settings_of, lifecycle_of
 from beatwire.configuration.keys import Configuration
 from beatwire.pipeline.settings import Settings

@@ -1,7 +1,5 @@
 """What is in force: every key with its value, secrets masked, and where the value came from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -7,8 +7,6 @@ Out: area under the ROC curve and average precision of V, S, F and of the three 
 Beats without a score and beats of class Q are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

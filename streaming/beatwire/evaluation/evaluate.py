@@ -4,8 +4,6 @@ A record that cannot be read or run is listed in ``failed``, and the run continu
 record's name, so that a record is cut alike in any folder.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -15,8 +15,6 @@ unseen                   number of records evaluated by a model that was not tra
 failed                   ``record reason``
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

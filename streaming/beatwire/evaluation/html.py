@@ -1,7 +1,5 @@
 """An evaluation as one HTML page without external resources."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

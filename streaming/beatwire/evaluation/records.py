@@ -5,8 +5,6 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 207 that are not marked so. A record that cannot be read raises ``UserError``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

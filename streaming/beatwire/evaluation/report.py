@@ -1,7 +1,5 @@
 """The whole report of a folder: as recorded, with noise at several ratios, and rival detectors on the same records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import process_time

@@ -4,8 +4,6 @@ In:  an annotated record and what a detector found in it
 Out: :class:`RecordResult`; the results of all records are an :class:`Evaluation`
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

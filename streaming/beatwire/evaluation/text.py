@@ -1,7 +1,5 @@
 """An evaluation as lines of text for a terminal."""
 
-from __future__ import annotations
-
 from textwrap import wrap
 from typing import Any
 

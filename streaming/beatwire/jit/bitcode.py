@@ -9,8 +9,6 @@ Numba has no option for this: ``BitcodeCompiler`` is a compiler pipeline whose l
 Python.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core import codegen, compiler, types

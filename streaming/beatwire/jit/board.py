@@ -5,8 +5,6 @@ at the board that the caller has left Python's lock; ``take`` gives a thread its
 that have none left.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ switched off, because Numba detects a change of the calling file only. Folders o
 ``UNUSED_S`` without use.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

@@ -9,8 +9,6 @@ Nothing is compiled, and no folder is made, before a kernel is first used. Machi
 the folder that ``jit.cache`` names by the text of all kernels, because Numba detects a change of the calling file only.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 import types

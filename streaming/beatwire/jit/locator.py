@@ -4,8 +4,6 @@ Numba names what it stores by the path and the time of the source file. The fold
 itself: a clone, a wheel and an image that have the same text may use the same machine code.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numba

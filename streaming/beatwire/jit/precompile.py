@@ -11,8 +11,6 @@ from its standard input and writes each name to its standard output when that ke
 what a helper that ended has not stored.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import platform

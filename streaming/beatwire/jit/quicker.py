@@ -7,8 +7,6 @@ trees of instructions again and again. Numba has no options for these: functions
 compiled. That they exist is checked by ``tests/kernels/test_canary.py``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gc

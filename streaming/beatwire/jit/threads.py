@@ -9,8 +9,6 @@ To wake a thread takes as long as a kernel, so a helper waits at the board for a
 helper that has not begun when the items are gone is not waited for: another process may have its core.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from _thread import allocate_lock

@@ -6,8 +6,6 @@ few of them to 1e-2: a latent on a border of 1/512 may be stored as its neighbou
 The names are part of the key of the cache folder, so that no process loads machine code of other switches.
 """
 
-from __future__ import annotations
-
 import os
 
 from beatwire.errors import UserError

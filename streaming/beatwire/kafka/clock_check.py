@@ -3,8 +3,6 @@
 In: a cluster. Out: seconds, or None. No state. Kafka has no request for the time; but it stamps every chunk.
 """
 
-from __future__ import annotations
-
 import time
 
 from beatwire.kafka.cluster import Cluster

@@ -5,8 +5,6 @@ No state. Outside `beatwire.kafka` a topic has its logical name (`beatwire.wire.
 where messages pass librdkafka.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import re

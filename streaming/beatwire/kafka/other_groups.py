@@ -5,8 +5,6 @@ a group that begins anew finds them. One set of topics has one group of monitors
 own. A group of monitors is known by its commits, whose metadata say where a replay begins.
 """
 
-from __future__ import annotations
-
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 

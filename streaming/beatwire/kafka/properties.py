@@ -4,8 +4,6 @@ In: names and values. Out: checks. No state. A property that beatwire's guarante
 value offsets, transactions or partitions would be wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

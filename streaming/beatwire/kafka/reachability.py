@@ -3,8 +3,6 @@
 In: a cluster. Out: True or False, or the refusal as an error. State: since when a client at work has been refused.
 """
 
-from __future__ import annotations
-
 import time
 
 from beatwire.errors import UserError

@@ -7,8 +7,6 @@ connection of its own. What the topics contain is in the table of `beatwire.wire
 is the time at which the broker received it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar

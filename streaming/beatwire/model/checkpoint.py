@@ -7,8 +7,6 @@ A model is usable only if its config has the ``window`` that this program cuts, 
 ``reference``. Otherwise a ``UserError`` names the file, the expected and the actual value.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path

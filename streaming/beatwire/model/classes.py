@@ -7,8 +7,6 @@ The arrays are those of ``model.trees``: first the trees for V, then those for S
 both. Trees are usable only if they were trained on the features of this program.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,8 +8,6 @@ then as many of the other. Judges are usable only if they were trained on the fe
 ``UserError`` names the file, the expected and the actual value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The judges of the rhythm on disk (``model.judges``): first that of fibrillation, then that of atrial fibrillation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

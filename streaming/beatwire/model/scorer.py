@@ -11,8 +11,6 @@ value depends on its own window alone. A network that cannot be used is an error
 gives no scores, and the reason (``failure``); beats and rules do not depend on it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import io

@@ -4,8 +4,6 @@ A model is named by its version and the SHA-256 of the content of both files, fo
 is unpickled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

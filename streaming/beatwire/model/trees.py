@@ -13,8 +13,6 @@ children after their parents, known features, finite numbers. Otherwise a ``User
 and the actual value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The judges of ventricular beats on disk (``model.judges``): first that of tachycardia, then that of runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -9,8 +9,6 @@ its arrays fit together, and if every sum of products is below 2^24. Otherwise a
 expected and the actual value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@ same output. After the end, the last value is held for a second, so that the las
 no beats.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

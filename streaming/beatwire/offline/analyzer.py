@@ -9,8 +9,6 @@ the output is that of the graph for the recording in one piece. Memory: one batc
 recording and its beats.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

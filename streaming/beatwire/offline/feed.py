@@ -6,8 +6,6 @@ Out: the beats and alerts that are decided; the same as for the stream in one pi
 The clock of the graph is that of the signal: it stands at the end of the last chunk, and moves on by :meth:`Feed.wait`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Out: one :class:`Placement` per pass, as align emits them for chunks
 Samples are not copied here: a placement refers to bytes of the recording, or to bytes that a source uploads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Upload of a recording from the host to a device, one pass ahead of the pass that is being processed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ and the priority by which the ward is sorted. State: alerts by id, those of each
 alert; at most ``MOST`` of each, the oldest are dropped first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ In: a ``Ward`` to show and, where the page may publish what staff enter, a ``Des
 the number of browsers.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from functools import cache

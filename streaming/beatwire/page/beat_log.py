@@ -5,8 +5,6 @@ last eight beats and the rate. State: the log, at most ``MOST_BEATS`` rows in a 
 2,000 streams at 75 beats a minute, four minutes of 5,000), and by slot a few values.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple

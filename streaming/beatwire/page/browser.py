@@ -7,8 +7,6 @@ Each browser reads the rings with cursors of its own. One that does not keep up 
 then those that are still in the rings, and the number that it lost. It delays neither the reader nor other browsers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -4,8 +4,6 @@ In: the broker's address, and where to listen. Out: a page at ``Dashboard.url``.
 server's thread.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import secrets

@@ -4,8 +4,6 @@ In: the brokers, and the limits that hold where a stream has none of its own. Ou
 State: a producer for acknowledgements. Calls wait for the broker: they belong into threads.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

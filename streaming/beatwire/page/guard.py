@@ -7,8 +7,6 @@ Host header must be a name of this server), and by a WebSocket, which browsers o
 be this Host). Whoever comes over the network must have the token, once as ``?token=``, then as a cookie.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -5,8 +5,6 @@ settings as the monitor's what is a repetition, a wrong place, a jump, a session
 lanes until the page forgets them; a bank that has no stream any more is removed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -9,8 +9,6 @@ A node of the plane is decoded from the most likely latents among those that pro
 covariance of the training population's latents, which the model's files hold.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ the value of one of its fields, or ValueError with what was expected. No state. 
 little-endian; every block begins at a multiple of 8 bytes, so that a browser reads samples without a copy.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

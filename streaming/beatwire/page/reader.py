@@ -4,8 +4,6 @@ In: a cluster. Out: messages, added to a ``Ward``. State: two followers, which j
 the broker ends nothing: the thread goes on when the broker answers again.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -3,8 +3,6 @@
 They are those of the rules themselves (`beatwire.alerts.rules`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.alerts.rule import PRIORITIES

@@ -14,8 +14,6 @@ leaves its ring to another of its bank, and the last one of a bank the memory to
 or a chunk is a kernel or NumPy.
 """
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ In: what the reader's thread receives. Out: parts of the ward and of a bed as th
 the web server. State: ``Traces``, ``BeatLog``, ``Alerts``, the order of the streams. The clock is an argument.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence

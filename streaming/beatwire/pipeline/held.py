@@ -5,8 +5,6 @@ Out:   the messages that wait, by their negative numbers
 State: these messages
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.records import RawTick

@@ -9,8 +9,6 @@ passes by partition, as partitions that are read after an outage are not read eq
 is read, it passes in all of them. ``pipeline.starts`` says where no replay may begin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 

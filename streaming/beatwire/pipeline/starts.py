@@ -8,8 +8,6 @@ A stranger may begin every tick of a stream. Such a stretch is bounded by what i
 begins with the stranger, and within that time takes the stream for what it is, as after any wrong chunk.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Arguments of public functions: each is what it has to be, or one line says what was expected and what came."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

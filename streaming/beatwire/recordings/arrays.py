@@ -10,8 +10,6 @@ in ADC units are used in place, on the host and on a GPU (NumPy, CuPy, cuDF, tor
 converted where they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

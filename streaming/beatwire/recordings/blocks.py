@@ -6,8 +6,6 @@ Out: one :class:`Recording` for each block; together the recording as ``read_rec
 The scale is that of the first block: a later value beyond the range of int16 on that scale is clipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace

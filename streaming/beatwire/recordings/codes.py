@@ -7,8 +7,6 @@ A code is the largest or the least number of a lead, consists of nines (-999, 99
 of 32 bits, and lies far beyond all others. Of int16 samples -32768 is no value, code or not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

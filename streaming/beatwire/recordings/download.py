@@ -1,7 +1,5 @@
 """How to get a database of PhysioNet that is not there: what errors about its path add."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

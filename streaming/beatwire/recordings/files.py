@@ -3,8 +3,6 @@
 In:  the name of a source. Out: paths, whether they exist or not
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote
 

@@ -4,8 +4,6 @@ In:  a path; rate, columns and gain that the user gives, for formats that state 
 Out: :class:`Signals` of a file that describes them, a :class:`Recording` of arrays or a table, None for a text table
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Names of leads: the one that is meant, and names that differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.errors import UserError

@@ -4,8 +4,6 @@ In:  the name of a source and the options of the user
 Out: one line that says what is wrong, as reading it would
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ In:  a path or an address
 Out: the path of a WFDB record, the format that the first bytes of a file show; or one line that says what is wrong
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read a recording from any source: choose the reader, and keep the leads that are wanted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

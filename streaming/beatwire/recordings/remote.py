@@ -4,8 +4,6 @@ The file, and for a WFDB record its header with the segments and signal files th
 folder.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

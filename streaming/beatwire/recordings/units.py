@@ -7,8 +7,6 @@ All leads share one scale. Integers that fit keep their values. Otherwise an off
 then the scale is made coarser or finer; both are reported in ``Recording.notes``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Arguments of the kernels of drift and of the alert rules, grouped."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I64, U8, Bool

@@ -1,7 +1,5 @@
 """Arguments of the kernels of decode, align, gather and publish, grouped. All arrays are arrays of the host."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I32, I64, U8

@@ -1,7 +1,5 @@
 """Short names of array types."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Arguments of the kernels that classify beats, grouped (``kernels.classes.beat_class``)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I16, I64, U8

@@ -1,7 +1,5 @@
 """Records of heartbeats: from classified peaks to messages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 

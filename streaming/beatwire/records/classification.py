@@ -1,7 +1,5 @@
 """Arguments of the kernels that classify peaks, grouped. Columns are in ``kernels.peaks.peak_features``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

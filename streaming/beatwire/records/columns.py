@@ -3,8 +3,6 @@
 Constants and not an enumeration, because kernels read them: Numba compiles a global integer as a constant.
 """
 
-from __future__ import annotations
-
 # ``Chunks.ints``: position and length of the stream id in the payload and its hash; session, first sample, device time
 # of it; number of leads, lead-off mask; position of the samples in the payload and samples of each lead; arrival.
 CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH, CHUNK_SESSION, CHUNK_FIRST, CHUNK_TIME_US = range(6)

@@ -5,8 +5,6 @@ backend; host arrays (marked *host*) are uploaded with the call. How NamedTuples
 ``jit.arguments``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F64, I16, I32, I64

@@ -16,6 +16,4 @@ ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twi
                and 1 more while sessions take turns
 """
 
-from __future__ import annotations
-
 RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED = range(11)

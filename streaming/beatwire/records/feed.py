@@ -1,7 +1,5 @@
 """When chunks of the feed arrived, by one clock."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

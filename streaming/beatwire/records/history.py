@@ -1,7 +1,5 @@
 """Arguments of the kernels that compare a beat with its stream's last minute, grouped (``kernels.scores.history``)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I16, I64, Bool

@@ -1,7 +1,5 @@
 """Arguments of the kernel that judges the rhythm of streams, and what it finds: see ``kernels.rhythms.rhythm``."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I64, U8, Bool

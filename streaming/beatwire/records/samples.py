@@ -1,7 +1,5 @@
 """Records of samples: from messages to peaks of the response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

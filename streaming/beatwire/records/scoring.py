@@ -1,7 +1,5 @@
 """Arguments of the kernels that score beats, grouped: the network, the tables of a score, scores and scored beats."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool

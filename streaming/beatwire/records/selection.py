@@ -1,7 +1,5 @@
 """Arguments of the kernels that select beats and list them, grouped."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I32, I64, Bool

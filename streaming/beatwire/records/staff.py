@@ -1,7 +1,5 @@
 """What staff enter: limits of a stream, and acknowledgements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

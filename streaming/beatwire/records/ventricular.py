@@ -1,7 +1,5 @@
 """Arguments of the kernel that judges whether the last beats of a stream are ventricular."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I64

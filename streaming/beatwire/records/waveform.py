@@ -1,7 +1,5 @@
 """Arguments of the kernel that judges doubtful peaks by their waveform, grouped."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I16, I64

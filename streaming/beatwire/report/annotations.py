@@ -1,7 +1,5 @@
 """The annotations beside the beats of a report, from the annotation file of a WFDB record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

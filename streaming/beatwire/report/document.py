@@ -4,8 +4,6 @@ In:  Study
 Out: HTML with the library of the figures, the samples and the script of the overview inlined
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -4,8 +4,6 @@ In:  Study
 Out: :class:`Event` by kind, in the order in which people read them, and how many of each kind were left out
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The files of reports: their names, checked before the work."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Pieces of HTML: tables, sections, lists of figures. All text is escaped here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The index of several reports: a table with a row and a link for each recording."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

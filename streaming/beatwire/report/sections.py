@@ -1,7 +1,5 @@
 """The sections of the report that need no drawing: summary, alerts, hours, and how the report was made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -7,8 +7,6 @@ Counts are those of the analysis: the hours sum to its beats, the groups togethe
 was raised is one episode.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The most unusual beats: those of the highest scores, over the usual beat of the same recording, on ECG paper."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.offline.results.clock import clock

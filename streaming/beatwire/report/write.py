@@ -4,8 +4,6 @@ In:  Recording, Analysis, annotations, a path
 Out: the file, written completely or not at all
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

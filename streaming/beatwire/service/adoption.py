@@ -5,8 +5,6 @@ The loop waits for the log before it publishes, and turns meanwhile: probes see 
 monitored for long are announced.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -8,8 +8,6 @@ ended; beyond ``MOST_ENDED`` the oldest are removed at once.
 Invariant: an alert that goes on is never removed, not even if an earlier message of the same id said that it has ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the loop of the monitor needs of others: a graph, and what staff enter."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

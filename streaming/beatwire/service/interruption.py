@@ -4,8 +4,6 @@ In: each turn of the loop, whether its partitions are covered. Out: the time in 
 partitions that are not covered for long. State: since when, and whether that was said. The graph ends these alerts.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any

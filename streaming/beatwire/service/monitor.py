@@ -11,8 +11,6 @@ partitions that are new are replayed. Invariant: the published beats and alerts 
 stopped.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

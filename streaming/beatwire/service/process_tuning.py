@@ -9,8 +9,6 @@ Blocks of very large ticks, as after an outage, leave holes between them, and ea
 than the last. So after every second of them what is free is returned after all: it costs page faults in the next.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

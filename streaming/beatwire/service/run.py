@@ -3,8 +3,6 @@
 In: the settings of the command. Out: beats, alerts and dead letters in their topics, and the counters of the run.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Compile all kernels, and allocate memory, before the first sample arrives."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ are published, and a summary. The feed begins before the kernels are ready: the 
 monitor reads from the first message on.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -15,8 +15,6 @@ time and not only on a bounded number of samples. After twice as long its lane m
 lists it in ``evicted``.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from functools import partial

@@ -10,8 +10,6 @@ byte-order mark, are converted to Avro first (``wire.json``).
 With writers' schemas in the tick, framed messages of other schemas are converted to ours first (``wire.writers``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

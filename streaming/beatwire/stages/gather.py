@@ -5,8 +5,6 @@ Out:   TickBeats, all of it on the host: here the results of a device are fetche
 State: nothing but the backend
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

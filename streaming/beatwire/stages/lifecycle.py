@@ -18,8 +18,6 @@ Everything is decided by samples, so a replay gives the same, except reminders o
 state is that of the log: ``adopt`` takes it over, and only what the log does not have is published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field

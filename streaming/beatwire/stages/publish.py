@@ -7,8 +7,6 @@ State: nothing but its settings
 Beats are encoded by a kernel into one buffer, which is cut into messages: the only Python code that runs per beat.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

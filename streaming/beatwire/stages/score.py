@@ -21,8 +21,6 @@ left out; for each such case there is a table of the sum, so that scores are com
 Invariant: a score depends on the samples of at most ``SCORE_HORIZON_S`` before the beat.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -9,8 +9,6 @@ A tick without a bundle passes as it is. Every row keeps the partition and the a
 alone. Bundles in JSON, and those of another writer's schema, are made ours first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

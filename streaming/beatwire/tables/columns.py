@@ -1,7 +1,5 @@
 """Columns and tables of either backend, and the RR statistics of a table of beats."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 

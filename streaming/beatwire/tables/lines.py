@@ -5,8 +5,6 @@ Out: :class:`Lines`; None if any message deviates from the schema. The caller th
      each message its own result or reason.
 """
 
-from __future__ import annotations
-
 import io
 from typing import Any, NamedTuple
 

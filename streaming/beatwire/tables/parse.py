@@ -8,8 +8,6 @@ these refuse, is parsed by pandas. No cell is dropped: a line with more or fewer
 a last line that is cut off, and a remark after the last cell, which begins with ``#``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os

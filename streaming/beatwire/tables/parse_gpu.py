@@ -9,8 +9,6 @@ for 20 million samples. For a column of text it does not. So a file of digits, s
 as text first, which cuDF then converts to numbers; every other file is read as numbers directly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec

@@ -4,8 +4,6 @@ In:  the path of a text file, plain or gzip; UTF-8, UTF-16 with or without a byt
 Out: the file as text with ``\n`` at the end of lines
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

@@ -1,7 +1,5 @@
 """What every training asks of its records, its noise, and its examples, each with one clear error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A forest is a pair of boosters: trees for peaks of one lead and for peaks to which several leads contributed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ AUROC is given pooled over beats and as the mean over subjects with at least fiv
 score are left out and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

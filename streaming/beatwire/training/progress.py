@@ -1,7 +1,5 @@
 """Progress of a training run: a callable that takes the share done, 0 to 1, and the step being worked on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]

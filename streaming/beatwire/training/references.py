@@ -6,8 +6,6 @@ Out: :class:`Reference`
 A record that a shipped model was trained on is processed by its companion. A graph is kept for further records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path

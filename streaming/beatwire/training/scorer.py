@@ -4,8 +4,6 @@ An autoencoder learns normal beats; the larger its error, the stranger the beat.
 how large the error of a normal beat is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """The models that can be trained, and the one function that trains them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

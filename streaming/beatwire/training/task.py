@@ -1,7 +1,5 @@
 """What every training shares: what is asked, the checks before it, and the files that it writes."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ In: a transition of an alert as a mapping. Out: one line of JSON, ``schemas/aler
 number that is not finite is null. And back: bytes from anybody become an alert, or ValueError with the reason.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ SampleChunk is the stream id, and Avro writes its length first; 0 and ``{`` woul
 length, so no valid plain SampleChunk begins with either.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -4,8 +4,6 @@ In: values of SampleChunk messages. Out: one value, and back. No state. A chunk 
 Avro, with or without framing, or JSON. The bundle itself is Avro, or JSON: ``{"chunks": [{...}, ...]}``.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

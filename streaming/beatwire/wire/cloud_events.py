@@ -19,8 +19,6 @@ when it was entered. ``ce_subject`` is the stream id. ``content-type`` is ``appl
 An event that is computed again after a crash has the same source and id, so a reader can drop repetitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal

@@ -8,8 +8,6 @@ its content is no part of a patient's record. The id of a resource follows from 
 repeated has the same ids. A DeviceAlert has the elements of FHIR's build of November 2025.
 """
 
-from __future__ import annotations
-
 import statistics
 import uuid
 from collections import defaultdict

@@ -4,8 +4,6 @@ In: bytes or text from anybody. Out: a value, or ValueError with what was expect
 other exception is raised, whatever the bytes are, and no reason is longer than a line.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping

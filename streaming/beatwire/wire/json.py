@@ -13,8 +13,6 @@ Importing pyarrow takes a second, cuDF ten. A background thread imports each whe
 messages go through a parser that is already imported.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Sequence

@@ -11,8 +11,6 @@ integers, or one such list per lead; ``null`` is a missing sample. Optional fiel
 Invariant: `encode_fields` is the only place that judges fields, so a message alone and in a table has one result.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

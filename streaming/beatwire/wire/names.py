@@ -1,7 +1,5 @@
 """Names of the Kafka topics; keys, formats and retention are in the table of `beatwire.wire`."""
 
-from __future__ import annotations
-
 SAMPLES = "ecg.samples"
 BEATS = "ecg.beats"
 ALERTS = "ecg.alerts"

@@ -18,8 +18,6 @@ The message has no key, and the headers ``reason`` (how many messages it has), `
 ``content-type``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

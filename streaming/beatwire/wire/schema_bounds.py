@@ -6,8 +6,6 @@ A reader that recurses in C ends the process where a schema contains itself: a m
 record of records of records doubles with each level. And a list may have 2^60 items in ten bytes if an item has none.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 MOST_NODES = 1_000  # types in a schema, each counted wherever it is used

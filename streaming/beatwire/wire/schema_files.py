@@ -4,8 +4,6 @@ In: the logical name of a topic, or ``BUNDLES``: the second record that is sent 
 the text of its schema, and its subject. Dead letters have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import resources
 from typing import NamedTuple

@@ -4,8 +4,6 @@ In: bytes from anybody. Out: plain values, or ValueError with what was expected 
 ``schemas/ack.schema.json`` and ``schemas/settings.schema.json``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -12,8 +12,6 @@ A schema is foreign text as well. fastavro reads by recursion in C and takes the
 schemas that contain themselves, that are large, or whose lists have items of no bytes are refused: `schema_bounds`.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -5,8 +5,6 @@ returns the moments at which the law does not hold. Messages belong to a stream 
 is announced once it is known: a sample was placed, or a message that was turned away has come again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Packets of a drawn device, with the truth: what was sampled when, what was lost on the way, and how it arrived."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

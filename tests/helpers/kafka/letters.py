@@ -1,7 +1,5 @@
 """A graph of letters: what a monitor does around a graph shows in which letters are published."""
 
-from __future__ import annotations
-
 from beatwire.records import Outgoing, RawTick
 from beatwire.wire import names
 from quiet_graph import QuietGraph

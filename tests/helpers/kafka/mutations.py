@@ -1,7 +1,5 @@
 """Messages that are nearly right: of a good one the bytes are changed, or a field of its JSON."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A graph that takes everything the monitor may say to it and publishes nothing: what the graphs of tests inherit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Messages as they were received, without a broker, and the dead letters that become of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from beatwire.records import Outgoing

@@ -5,8 +5,6 @@ JSON schemas are always compatible. tests/integration/service/test_registry_apic
 one.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import threading

@@ -1,7 +1,5 @@
 """A broker with TLS, users and ACLs: certificates by trustme, users by SCRAM, Kafka's own authorizer."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

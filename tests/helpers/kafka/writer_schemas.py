@@ -1,7 +1,5 @@
 """Writers' schemas for tests: SampleChunk changed in one way, and messages in them."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -4,8 +4,6 @@ Prints, for headless Chromium: frames a second, the page's own script time a fra
 frame before), bytes and messages a second. The ward, the monitor, the server and the browser share this machine.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

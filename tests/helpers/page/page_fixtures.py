@@ -1,7 +1,5 @@
 """What the browser tests of the live page share: one browser and one mock cluster a module, one server a test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A folder of short synthetic recordings under the names that the pages use, so that their commands run as printed."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A block of a page names its language: ``sh`` for command lines, ``python`` for p
 ``toml`` for files.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from functools import cache

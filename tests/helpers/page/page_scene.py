@@ -1,7 +1,5 @@
 """A ward for screenshots and benches: synthetic people, librdkafka's mock cluster, the monitor, the page's server."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The report of a short example: three minutes with a pause and a tachycardia; its tables, read from the page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path

@@ -4,8 +4,6 @@ In: a folder; for the report a record. Out: ``ward.png`` and ``bed.png`` in it, 
 a phone and of a wall; ``report.png``, the first page of the report of the record.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Alerts as a monitor publishes them, for tests that write the topic of alerts themselves."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

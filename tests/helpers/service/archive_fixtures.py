@@ -1,7 +1,5 @@
 """What the tests of archives share: workers that are threads, and folders of recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

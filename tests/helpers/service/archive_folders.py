@@ -1,7 +1,5 @@
 """Folders of recordings, and archives of them, for the tests of archives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The alert stage alone: streams at 100 Hz with chunks, beats and blocks made by the test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

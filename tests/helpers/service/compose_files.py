@@ -1,7 +1,5 @@
 """The folder ``compose/`` as data: services, commands and expressions."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

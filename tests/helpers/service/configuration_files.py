@@ -1,7 +1,5 @@
 """Files of a configuration for tests, and the error of one that is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

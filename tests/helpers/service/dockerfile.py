@@ -5,8 +5,6 @@ which its COPY and RUN instructions were executed, with the folders of the image
 root (users, owners) is not run.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

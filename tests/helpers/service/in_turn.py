@@ -5,8 +5,6 @@ without a barrier between them, the result depends on the order, which is seeded
 simulator's own blocks run all threads at once, poll which of them wait, and are ten times as slow.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A real monitor over a real graph, fed from a list of ticks, and its answers over HTTP."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading

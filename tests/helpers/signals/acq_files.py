@@ -1,7 +1,5 @@
 """AcqKnowledge files of the tests, written with the structures of ``bioread``, which has no writer of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small annotated records for tests, and a detector that finds their beats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DICOM waveforms of the tests, in any encoding of samples and order of bytes, written with ``pydicom``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

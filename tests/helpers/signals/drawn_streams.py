@@ -14,8 +14,6 @@ A kind is one thing that may change:
     silence, pause    nothing is sent for longer than ``silence_s``, or for a second and a half
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """EDF and BDF files of the tests, byte by byte: ``edfio`` writes right headers only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

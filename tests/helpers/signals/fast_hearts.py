@@ -1,7 +1,5 @@
 """Synthetic hearts of any rate, with T waves of any height, whose R are known."""
 
-from __future__ import annotations
-
 import numpy as np
 
 LEADS = np.array([1.0, -0.6, 0.8])

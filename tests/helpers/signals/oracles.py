@@ -1,7 +1,5 @@
 """Slow reference versions: the encoding and decoding of a chunk, and the placement of its samples in a stream."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Pulses of a pacemaker, as a monitor's filter makes them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 PULSE_MV = 2.4

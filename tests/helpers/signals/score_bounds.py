@@ -6,8 +6,6 @@ by no more than follows from the number of these beats, and the score by the ste
 Where no stored latent of the minute before differs, the score does not either.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow reference versions of the detector: response, R, levels, peaks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

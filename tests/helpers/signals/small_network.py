@@ -1,7 +1,5 @@
 """A network of doubtful peaks that is small, of random integers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The error messages of recordings that cannot be read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Text files of a known ECG in the dialects of devices and programs, drawn by Hypothesis."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A minute of two leads for tests of `import beatwire`, its analysis, and the comparison of tables of beats."""
 
-from __future__ import annotations
-
 import beatwire
 import numpy as np
 import pandas as pd

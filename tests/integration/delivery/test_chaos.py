@@ -1,7 +1,5 @@
 """``beatwire chaos``: workers are killed, frozen, replaced; nothing is lost, nothing is twice, everything is equal."""
 
-from __future__ import annotations
-
 import pytest
 from beatwire.bench.chaos.plan import Counts
 from beatwire.bench.chaos.run import Settings, run_chaos

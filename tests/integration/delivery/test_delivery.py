@@ -1,7 +1,5 @@
 """Source and sink on a real Kafka: what is published, and when it becomes visible."""
 
-from __future__ import annotations
-
 import threading
 import time
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Devices on a real Kafka that is killed and started again: nothing is lost, and the order of a stream is kept."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

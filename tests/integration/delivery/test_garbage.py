@@ -1,7 +1,5 @@
 """Mutated messages between those of good streams, on a real Kafka: what they cost, and that they change nothing."""
 
-from __future__ import annotations
-
 import pytest
 from beatwire.bench.broker import garbage
 

@@ -1,7 +1,5 @@
 """A sender of live signal on a real broker: it outlives its producer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Transactions that the broker has left open: detected in the source, ended by the sink."""
 
-from __future__ import annotations
-
 import time
 from contextlib import closing, contextmanager
 from types import SimpleNamespace

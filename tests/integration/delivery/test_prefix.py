@@ -1,7 +1,5 @@
 """A prefix of the topics: added and removed by `beatwire.kafka` alone, wherever a topic is named."""
 
-from __future__ import annotations
-
 import pytest
 from alert_values import value
 from beatwire.errors import UserError

@@ -1,7 +1,5 @@
 """Workers that are killed, join, leave or lose their broker publish the same as one that never stopped."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Messages that retention deletes before they are read: an alert and a clean restart, for a successor and at work."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

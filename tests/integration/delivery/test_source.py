@@ -1,7 +1,5 @@
 """The source on a real Kafka: ticks, where their messages are, and what is read again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from alert_values import value

@@ -1,7 +1,5 @@
 """Topics on a Kafka of one's own: missing topics are named, and created by a command."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A tick that the broker has committed in some partitions only is committed everywhere by a successor."""
 
-from __future__ import annotations
-
 import struct
 import time
 

@@ -1,7 +1,5 @@
 """Partitions that the coordinator gives to members that are gone: found, and assigned again."""
 
-from __future__ import annotations
-
 import math
 import struct
 from uuid import UUID

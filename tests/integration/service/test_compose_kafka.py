@@ -1,7 +1,5 @@
 """The brokers of the compose files: Apache Kafka accepts every setting and knows its name; the cluster runs."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -3,8 +3,6 @@
 In the heavy suite; skipped without the package (``apt-get install prometheus``).
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

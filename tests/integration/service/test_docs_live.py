@@ -4,8 +4,6 @@ A command that ends by itself must end well. One that runs until Ctrl-C is inter
 monitor has published beats, `tail` has printed a line, a page has been served, a replay has sent samples.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import re

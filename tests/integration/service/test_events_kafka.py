@@ -1,7 +1,5 @@
 """CloudEvents on a real Kafka: readers of committed messages find the headers, and the values as they were."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

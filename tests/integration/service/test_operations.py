@@ -1,7 +1,5 @@
 """Two workers on a real Kafka as an operator sees them: log lines, probes and metrics on one port."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

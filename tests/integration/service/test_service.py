@@ -1,7 +1,5 @@
 """The whole monitor as a user starts it, on a real Kafka: killed and replaced, several workers, errors at the start."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Acknowledgements and limits on a real Kafka: obeyed within a second, and known to a successor after kill -9."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

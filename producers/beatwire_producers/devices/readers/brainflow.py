@@ -5,8 +5,6 @@ are those that BrainFlow lists for ECG, or else for ExG; its unit is the microvo
 the number is the count.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ here it is followed slowly, because a step of the times would look like missing 
 source id is found again by LSL itself.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -4,8 +4,6 @@ One thread reads the socket and places what came: many messages for one read whe
 been taken.
 """
 
-from __future__ import annotations
-
 import ssl
 import time
 from collections.abc import Iterator

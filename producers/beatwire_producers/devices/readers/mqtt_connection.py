@@ -7,8 +7,6 @@ Invariant: a message is acknowledged after the caller has said so, never before:
 lost where it waits, at the broker.
 """
 
-from __future__ import annotations
-
 import selectors
 import ssl
 import struct

@@ -5,8 +5,6 @@ samples of three bytes, in microvolts, with the time of the last sample. Contact
 charge that of the battery service. The clock of a strap is not set, so its times are brought to this machine's.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import queue

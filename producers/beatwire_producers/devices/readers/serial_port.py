@@ -5,8 +5,6 @@ a clock, a count, or something else. A line of names before them is used. A line
 of the AD8232) or one that is garbled is a sample without a value. Text before the first numbers is left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

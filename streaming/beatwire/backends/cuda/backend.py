@@ -16,8 +16,6 @@ last address, which the card may replay as a CUDA graph; after some ticks nothin
 The number of rows that ``positions`` counts exists on the device only: a `Total` is its cell there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

@@ -8,8 +8,6 @@ Sizes are rounded up to one of eight an octave (``launch_list.rounded``), so tha
 nothing. A buffer grows on each axis by itself; it loses its contents when it grows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

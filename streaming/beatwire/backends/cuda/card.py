@@ -5,8 +5,6 @@ Out:   arrays of the device
 State: one memory pool (``pool``), two streams, networks, graphs of launch lists
 """
 
-from __future__ import annotations
-
 import gc
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

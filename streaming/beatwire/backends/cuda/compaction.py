@@ -8,8 +8,6 @@ In a tick of 64 samples a third of the lanes has a peak. But among eight lanes w
 one has, and the others wait for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

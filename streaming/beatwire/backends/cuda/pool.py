@@ -4,8 +4,6 @@ The order matters: RMM's resource first, then torch's allocator before torch use
 allocates arrays; Numba launches kernels on them without a copy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 from typing import Any

@@ -3,8 +3,6 @@
 Arrays of a card behave like NumPy's and are not ``np.ndarray`` themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 

@@ -5,8 +5,6 @@ copied to the GPU. They do so in machine code: sixteen threads of Python wait fo
 a busy thread instead of 6 ms.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from functools import cache

@@ -4,8 +4,6 @@
  the seconds from the first message to the last.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -5,8 +5,6 @@ Latency is the time from a beat's R, at which its device sampled it, to the mome
 feed, Kafka and monitor are processes of their own.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

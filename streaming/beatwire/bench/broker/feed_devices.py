@@ -4,8 +4,6 @@ Arguments: port of the MQTT broker, number of MQTT devices, number of LSL stream
 number of samples that each device sent, and by how many milliseconds this process was behind the time at most.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 import time

@@ -6,8 +6,6 @@ mutated message costs at most ten times a good one, the good streams keep half o
 theirs differs.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

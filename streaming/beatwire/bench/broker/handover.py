@@ -6,8 +6,6 @@ The rest is replay of two minutes of 500 streams, reading the log of alerts, and
 broker are separate processes on the same cores.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

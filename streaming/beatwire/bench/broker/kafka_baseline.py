@@ -1,7 +1,5 @@
 """The rival of ``live``: a loop that consumes, produces one message for every four, and commits, without analysis."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import uuid

@@ -5,8 +5,6 @@ that the chunk completed. The rival is a loop without analysis that publishes ab
 (``bench.broker.kafka_baseline``). Producer, worker and broker are separate processes; this one consumes the beats.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -3,8 +3,6 @@
 It prints the number of chunks that it sent.
 """
 
-from __future__ import annotations
-
 import sys
 
 from beatwire_producers.replay import play

@@ -6,8 +6,6 @@ with its part of the partitions. With bundles a message has the chunks of severa
 Broker, producers and workers are separate processes of one machine (``bench.broker.live_many_worker``).
 """
 
-from __future__ import annotations
-
 import json
 import select
 import subprocess

@@ -4,8 +4,6 @@
 ``... feed BOOTSTRAP NUMBER STREAMS SECONDS BUNDLE``. No module imports this one: it is only run.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

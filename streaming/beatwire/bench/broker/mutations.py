@@ -4,8 +4,6 @@ In: valid messages of streams that nobody else uses, a seed. Out: messages that 
 were a sample chunk. Most cannot be used; some are valid, with a new stream id or an impossible rate.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ fetching (``bench.broker.consume_baseline``). All run twice, alternately; the be
 message to the last.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

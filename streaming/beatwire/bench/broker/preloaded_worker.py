@@ -5,8 +5,6 @@
 published so far.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

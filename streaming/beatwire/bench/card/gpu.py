@@ -5,8 +5,6 @@ CPU's first. With cuDF, a long recording and JSON ticks follow; then a recording
 and live streams through Kafka.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 

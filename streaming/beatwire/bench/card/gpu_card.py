@@ -1,7 +1,5 @@
 """A CUDA card that measures the GPU time of a tick, of each of its kernels, and the bytes uploaded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any

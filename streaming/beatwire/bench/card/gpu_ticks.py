@@ -1,7 +1,5 @@
 """Ticks on a GPU: comparison of their output with the CPU's, their times, and ticks of more streams."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

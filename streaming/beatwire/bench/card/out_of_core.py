@@ -10,8 +10,6 @@ changed. All read a file in shared memory and are timed from the
 memory of the host to scored beats. Their beats and scores are compared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

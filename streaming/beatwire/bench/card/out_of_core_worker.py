@@ -3,8 +3,6 @@
 No module of the package imports this one: it is only run.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import sys

@@ -6,8 +6,6 @@ Alerts of the rule ``no data`` are left out: they depend on the clock and not on
 beat: it names the message that completed the tick, and a backlog is read in larger ticks.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 In: its kind, the workers, the broker, a source of random numbers. Out: whether it could be made.
 """
 
-from __future__ import annotations
-
 import random
 import time
 

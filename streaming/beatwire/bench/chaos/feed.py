@@ -4,8 +4,6 @@ In: recordings, or a synthetic ward with planted events. Out: messages on the to
 them, where wanted, some that nobody can use.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

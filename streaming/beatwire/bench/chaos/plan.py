@@ -3,8 +3,6 @@
 In: a set of kinds or a number of each, and a seed. Out: kinds, one after another. No state.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

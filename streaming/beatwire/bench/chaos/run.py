@@ -4,8 +4,6 @@ In: `Settings`. Out: `Report`. The broker, the workers and their logs live as lo
 data of the broker are kept if something differs.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import tempfile

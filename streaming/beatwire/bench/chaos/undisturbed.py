@@ -4,8 +4,6 @@ In: a broker. Out: the values of beats, alerts and dead letters that must have b
 published, and nothing is committed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.bench.chaos.compare import Output

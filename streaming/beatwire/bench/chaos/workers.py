@@ -4,8 +4,6 @@ In: a broker and a folder for the logs. Out: processes that can be killed, froze
 which are frozen and until when, and which have ended by themselves. The workers end with this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

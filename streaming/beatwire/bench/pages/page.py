@@ -5,8 +5,6 @@ server and broker are separate processes on the same cores. Latency is the time 
 the moment at which the client has it; the page draws 300 ms behind, which hides as much.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

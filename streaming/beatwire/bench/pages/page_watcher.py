@@ -3,8 +3,6 @@
 ``python -m beatwire.bench.pages.page_watcher URL``. No module of the package imports this one: it is only run.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """``beatwire train``: train the models that ship with the package. Needs the extra ``train``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ In:  the name of a source and the options of the command
 Out: a summary, plain values by name: the object that ``--json`` prints; files, if ``out`` or ``alerts`` is given
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

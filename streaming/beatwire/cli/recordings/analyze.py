@@ -1,7 +1,5 @@
 """``beatwire analyze``: the arguments of the command; ``beatwire.cli.recordings.analysis`` does the work."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

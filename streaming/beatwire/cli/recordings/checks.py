@@ -1,7 +1,5 @@
 """What the commands for recordings check before they load what analyses them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from beatwire.errors import UserError

@@ -4,8 +4,6 @@ In:  the files of ``beatwire analyze``, or the topics of a Kafka as far as they 
 Out: one Bundle as JSON; an R5 Bundle has been validated by fhir.resources
 """
 
-from __future__ import annotations
-
 import json
 import math
 import zlib

@@ -1,7 +1,5 @@
 """``beatwire report``: the arguments of the command; ``beatwire.cli.recordings.reporting`` does the work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -4,8 +4,6 @@ In:  names of sources, the options of the command
 Out: one file for one source; for several a folder with a file each and an index
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path

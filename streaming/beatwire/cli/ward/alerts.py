@@ -4,8 +4,6 @@ In:  the compacted topic of alerts
 Out: a table, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The commands that start or prepare a Kafka broker: demo, broker, topics."""
 
-from __future__ import annotations
-
 import sys
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command that sends recordings as live streams: replay."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Annotated
 

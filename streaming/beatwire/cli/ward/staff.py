@@ -1,7 +1,5 @@
 """The commands for staff: acknowledge an alert, set the limits of a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

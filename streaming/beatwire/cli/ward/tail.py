@@ -5,8 +5,6 @@ Out: aligned lines under a head, or one JSON object per line. Times are those of
      clock counts from its start. The time of a dead letter is that of its publication.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import datetime

@@ -8,8 +8,6 @@ As ANSI/AAMI EC57 counts: an annotated beat that was not found is missed, a fals
 false. A fusion beat that is called V is neither right nor false, nor is a beat that could not be classified by people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

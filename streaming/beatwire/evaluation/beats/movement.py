@@ -8,8 +8,6 @@ missed or a false beat makes one or two of them. A detector that finds nothing c
 intervals stands beside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -12,8 +12,6 @@ By default noise is added to the whole record; with ``alternate`` to every other
 as in the database. The same seed adds the same noise at every ratio.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

@@ -4,8 +4,6 @@ SleepECG, NeuroKit2 (its own method and its Pan-Tompkins) and wfdb's XQRS. The e
 whose package is not installed is listed by name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

@@ -5,8 +5,6 @@ By marks, in records with beats: a stretch of at least two minutes is found if t
 if it is on in no stretch of AF or atrial flutter, nor within ``WITHIN_S`` after one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.evaluation.beats.detection import Alarm

@@ -7,8 +7,6 @@ The alarm of a kind is raised if it is on at any time in the last ``LAST_S`` of 
 Clifford GD et al., Computing in Cardiology 42:273-276 (2015): score = (TP + TN) / (TP + TN + FP + 5 FN).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import Count, Row

@@ -4,8 +4,6 @@ A stretch of at least ``LEAST_S`` is found if the alarm is on in it and decided 
 alarm is false if it is not on within ``GRACE_S`` of any such stretch. Stretches that touch are one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import PER_HOUR, Count, Row

@@ -3,8 +3,6 @@
 A folder has WFDB records, or folders of them. Records whose header has comments need no annotations.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from beatwire.errors import UserError

@@ -4,8 +4,6 @@ Groups: people in sinus rhythm (by comment, or by rhythm marks that name nothing
 and the simulated ward. Every alarm counts, a true one too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ if it belongs to no such interval. Intervals in annotated atrial fibrillation or
 records are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ An alarm is confirmed if within ``WITHIN_S`` of its beginning the same median of
 limit, or less than ``TOLERANCE`` of it away: a rate about the limit is neither right nor wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ replacement; where nothing was counted at all, the upper end is that of Poisson'
 most, with 95 %).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A run is found if an alarm of a run or of ventricular tachycardia is on in it or
 is false if it belongs to no run in this sense. Flutter and paced records are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

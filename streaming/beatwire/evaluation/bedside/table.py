@@ -3,8 +3,6 @@
 JSON: ``model``, ``people`` (which half), ``records`` (how many by folder), ``rows`` (``Row.as_json``), ``failed``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Out: :class:`Watched`
 The graph runs over all leads that are ECG, with the companion models of records that the shipped ones were trained on.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The figures are shares of recordings with an alarm about the heart of medium or 
 each rule that occurs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import Count, Row

@@ -10,8 +10,6 @@ The number of items is read on the device, from ``sizes[cell]``: one kernel foll
 With ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, where a team is a block.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import types

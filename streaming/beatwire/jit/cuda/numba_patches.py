@@ -5,8 +5,6 @@ Numba has no options for these: functions of it are replaced while a kernel is c
 kernels are not compiled.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -8,8 +8,6 @@ in registers. The body adds four taps at a time and reads and writes each sum ag
 32 banks of shared memory, and threads four apart use eight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The number of rows is read on the device, from ``sizes[cell]``. The first kernel
 the results.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The functions of ``kernels.team`` on a device: instructions of a warp or a block, or those of the simulator."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import operator

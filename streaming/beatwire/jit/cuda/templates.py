@@ -3,8 +3,6 @@
 The number of items is read on the device, from ``sizes[cell]``; ``_item`` maps the loop's index to an item.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

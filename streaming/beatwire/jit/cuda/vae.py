@@ -6,8 +6,6 @@ reads it on the device. The same loops compiled by Numba took 700 us, most of it
 hidden units is a multiple of four.
 """
 
-from __future__ import annotations
-
 WARPS = 4  # of a block
 WINDOWS = 4  # of a warp: a weight is read once for them
 SOURCE = """

@@ -4,8 +4,6 @@ Numba lowers an ``intrinsic`` by calling its ``generate(context, builder, signat
 instructions by ``builder``; these functions are called there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Four rows times a matrix, for ``vae``: vectors of columns, multiplied and added in one instruction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

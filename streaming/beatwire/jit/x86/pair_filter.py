@@ -4,8 +4,6 @@ AVX2 multiplies 16-bit integers in pairs and adds the two products, in one instr
 for twice as many. No compiler finds it in the loop of ``ricker.filter_block``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -5,8 +5,6 @@ stream. So a loop over items prefetches the cache lines of the next item while i
 quarter of the graph's time was waiting for memory. A line that is prefetched in vain does no harm.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ In such a loop a compiler sees one load after the other. ``interpolate`` loads a
 ``add_spread`` loads the samples at a vector of indices with one gather.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -5,8 +5,6 @@ stays only if the graph is 3 % slower without it.
 ``BODIES`` maps each body to its replacement; the body itself is compiled where the CPU lacks the instructions.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

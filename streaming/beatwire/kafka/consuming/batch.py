@@ -9,8 +9,6 @@ the two ends of a run and, where those differ, found by bisection. Every arrival
 Timestamps made by producers (CreateTime) may decrease and are all read.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

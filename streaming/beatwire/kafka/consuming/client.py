@@ -9,8 +9,6 @@ empty list of brokers, and then waits without end (its issues 5301 and 5511). So
 a while is compared with the answers to a fresh connection, and replaced if messages wait that it does not receive.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -4,8 +4,6 @@ In: positions, from any thread. Out: commits of the group, by the thread that ow
 position of each partition that waits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Container, Mapping

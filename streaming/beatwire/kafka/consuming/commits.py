@@ -7,8 +7,6 @@ the broker starts may end the process: by a null pointer when the coordinator mo
 comes late (librdkafka 2.16; three processes that repeated the request ended ten times in eight starts of a broker).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self

@@ -9,8 +9,6 @@ again), and `take` returns None. The buffer is *idle* when the monitor has finis
 next call of `take` is the sign of that.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ State: the partitions, and the schema ids that they wait for. Invariant: no mess
 with the message at which it stopped. Without a registry nothing waits.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from confluent_kafka import Message
 

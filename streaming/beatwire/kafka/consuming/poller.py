@@ -14,8 +14,6 @@ Only this thread uses the consumer. confluent-kafka serialises the calls of a cl
 the end of a poll or longer. Requests of other threads are stored and carried out between two polls.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from dataclasses import replace

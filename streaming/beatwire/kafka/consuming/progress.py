@@ -9,8 +9,6 @@ is so if it has lost none since its last tick, and the group's commits are where
 where it began, if it is unknown whether that tick was published: then it was not, and has to be published again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import Enum, auto
 

@@ -5,8 +5,6 @@ partition at its commit. Invariant: the messages of a replay end exactly at the 
 Partitions that go on (`progress`) have no replay.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -6,8 +6,6 @@ its last fetch, which was before the pause: by that nothing waits, although the 
 stream of the partition would have no data. A partition without messages is quiet for ``QUIET_S``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 QUIET_S = 1.0  # a fetch takes milliseconds

@@ -8,8 +8,6 @@ message has arrived. The first ticks of an epoch (`poller`) may be a replay: the
 to be discarded.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -12,8 +12,6 @@ The members of a group are not asked for: an admin client that describes a group
 process (librdkafka 2.16), as for its commits (see `beatwire.kafka.consuming.commits`).
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Collection

@@ -7,8 +7,6 @@ After `LocalKafka.kill` the node can be started again with the same folder and p
 The node ends with this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -5,8 +5,6 @@ In: the environment, and perhaps a folder. Out: paths. Java is taken from ``JAVA
 downloads them once. A missing part raises a `UserError` that names the remedy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -6,8 +6,6 @@ offsets are not applied, nothing is fenced); there are no KIP-848 groups. It ser
 at-least-once delivery, never exactly-once.
 """
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 

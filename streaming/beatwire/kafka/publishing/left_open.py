@@ -4,8 +4,6 @@ In: a producer (`Transactions`) and the member of the group that ends them (`Sou
 so that readers of committed messages read on. No state.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ After restarts of a broker a producer may never reach it again, while others do 
 replaced, and what waits is sent again. A chunk that arrives twice is discarded by the monitor: its offset tells.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

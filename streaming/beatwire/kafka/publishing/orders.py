@@ -3,8 +3,6 @@
 In: a cluster, and what is entered. Out: messages that the broker has stored. No state.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

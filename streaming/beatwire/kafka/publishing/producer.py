@@ -5,8 +5,6 @@ callback runs, becomes a SystemError or is lost. Two occur: a fatal error, set w
 messages that failed with it, and Ctrl-C, which Python raises wherever it is in the main thread.
 """
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator

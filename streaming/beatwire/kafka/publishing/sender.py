@@ -5,8 +5,6 @@ State: the client's buffer, and the messages that have failed. Used for the moni
 samples.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

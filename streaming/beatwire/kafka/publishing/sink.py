@@ -15,8 +15,6 @@ At least once: produce, wait for every acknowledgement, commit.
 In both cases messages of one key stay in order, and the broker discards duplicates of the client's own retries.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

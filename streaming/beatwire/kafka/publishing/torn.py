@@ -13,8 +13,6 @@ Input and output have the same keys. Where they have the same number of partitio
 partition of its own number; elsewhere nothing is found.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ producer. One that is opened takes the transactional id from its holder: the bro
 refuses whatever it still sends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

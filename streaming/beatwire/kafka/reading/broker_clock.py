@@ -9,8 +9,6 @@ early; after a backlog, or a step of the broker's clock, the next poll has the r
 Clocks of several brokers are taken for one (`beatwire.kafka.reading.staff`).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -10,8 +10,6 @@ away, or this process stood still, the silence does not grow. Each broker is req
 that of another.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

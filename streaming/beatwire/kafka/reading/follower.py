@@ -8,8 +8,6 @@ As `beatwire.kafka.consuming.client` explains, librdkafka can lose its broker fo
 nothing for a while compares its positions with the ends of the topics, and replaces its consumer if messages wait.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 import uuid

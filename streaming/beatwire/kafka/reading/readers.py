@@ -4,8 +4,6 @@ In: a topic. Out: its committed messages, or the alerts among them. No state: a 
 nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

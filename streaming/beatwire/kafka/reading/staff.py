@@ -12,8 +12,6 @@ read up to. A chunk that the caller has received was received by the broker befo
 remain, which have to be smaller than ``EFFECT_S``.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

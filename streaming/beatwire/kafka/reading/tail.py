@@ -3,8 +3,6 @@
 In: a topic. Out: records decoded from its committed messages. No state, as in ``kafka.reading.readers``.
 """
 
-from __future__ import annotations
-
 import base64
 import threading
 from collections.abc import Callable, Collection, Iterator

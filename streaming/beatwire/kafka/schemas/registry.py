@@ -5,8 +5,6 @@ client. Out: ids and texts of schemas. No state but the client's connection. A s
 is named after its topic: ``ecg.samples-value``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 

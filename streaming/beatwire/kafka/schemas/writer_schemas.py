@@ -15,8 +15,6 @@ An id belongs to one schema for ever, so an answer is kept: ``MOST_SCHEMAS`` sch
 refusal may change: the id is looked up again after ``ABSENT_S``, when a message names it again.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping

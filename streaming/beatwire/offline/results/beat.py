@@ -4,8 +4,6 @@ A new field is a line of `Beat`, its value in `beatwire.offline.results.collect`
 there.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, get_type_hints
 
 import numpy as np

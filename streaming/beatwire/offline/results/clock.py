@@ -1,7 +1,5 @@
 """Times from the start of a recording, as people read them."""
 
-from __future__ import annotations
-
 
 def clock(time_s: float, decimals: int = 0) -> str:
     """Return a time in seconds as hours, minutes and seconds.

@@ -1,7 +1,5 @@
 """What the graph decided, collected from its last node: columns of beats, and transitions of alerts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

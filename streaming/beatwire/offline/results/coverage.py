@@ -8,8 +8,6 @@ between runs of up to ``bridge`` samples is bridged; a longer one ends a *segmen
 stream does.
 """
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

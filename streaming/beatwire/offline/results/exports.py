@@ -8,8 +8,6 @@ The first columns are always ``sample, time_s, rr_ms, quality, score``; the othe
 completely or not at all (``beatwire.outputs``).
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import tempfile

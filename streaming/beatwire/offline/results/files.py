@@ -1,7 +1,5 @@
 """The files that an analysis writes: their formats by their endings, checked before the work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In:  :class:`ShardResults` and the coverage of the recording
 Out: :class:`TickBeats` of one slot: all beats in order, and the events on which the rules depend
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.kernels.intake import clock

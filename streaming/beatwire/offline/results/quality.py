@@ -7,8 +7,6 @@ A stretch begins every ``STRETCH_S`` seconds; the last one ends with the recordi
 the stretch that its R lies in, so ``beats`` sums to the number of beats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

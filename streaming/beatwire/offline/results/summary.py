@@ -8,8 +8,6 @@ of beats with eight known intervals and at most ``GOOD_ERRORS`` expected errors,
 them. The signal of ten seconds is *good* if at most ``GOOD_ERRORS`` errors (false or missed beats) are expected in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

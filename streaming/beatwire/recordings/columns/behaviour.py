@@ -8,8 +8,6 @@ An ECG falls about as often as it rises; a clock or a count never falls, or by a
 examined in stretches: eight of 1024 rows, and every so many rows.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any
 

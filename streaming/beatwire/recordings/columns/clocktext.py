@@ -4,8 +4,6 @@ In:  a pandas Series of text or of dates
 Out: float64 [n], seconds from an arbitrary origin, NaN where a cell is no time; None if the column holds no times
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 

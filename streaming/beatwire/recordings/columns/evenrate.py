@@ -8,8 +8,6 @@ clock is ahead of the rows, in samples, rises by a gap and stays there; a late r
 up for it.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -3,8 +3,6 @@
 A unit is a voltage, another known quantity, or unknown. A name is that of an ECG lead, of another signal, or neither.
 """
 
-from __future__ import annotations
-
 import re
 
 from beatwire.recordings.columns.names import UV_PER, canonical_unit, is_unscaled

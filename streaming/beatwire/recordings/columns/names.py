@@ -5,8 +5,6 @@ Out: the unit; a :class:`Meaning`, which is a preference only: what a column is,
      (``beatwire.recordings.columns.roles``)
 """
 
-from __future__ import annotations
-
 import re
 from enum import IntEnum
 

@@ -9,8 +9,6 @@ called like a lead come before those with a unit of voltage, and these before th
 rate, an acceleration, a battery or a label is no lead. What is left out is said once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -7,8 +7,6 @@ Out: :class:`Columns`: each column as int16 or float64 [n], NumPy or CuPy
 A value that is masked, None, NA, NaN or infinite is none: NaN, or -32768 in int16. Dates and durations are seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ Out: float64 [n], seconds that rise but for jitter; the sampling rate and the ga
      ``beatwire.recordings.columns.evenrate``
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ or an interval; and names of the leads. Leads lie along the shorter side of an a
 for arrays in memory.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterator, Mapping

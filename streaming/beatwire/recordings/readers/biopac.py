@@ -1,7 +1,5 @@
 """BIOPAC AcqKnowledge files (``.acq``), by the package ``bioread``. Each channel has its own rate."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ one recording. Averaged beats (groups that are derived, beside original ones) ar
 sensitivity is not calibrated. Samples on a logarithmic scale are refused.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -5,8 +5,6 @@ its data records show the gaps. A file that is shorter than its header states is
 to its end. A header that is filled with zeros, or has decimal commas, is read as if it were right.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable

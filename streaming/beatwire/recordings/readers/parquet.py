@@ -1,7 +1,5 @@
 """Parquet files, by ``pyarrow``: a table whose columns are those of a data frame."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -7,8 +7,6 @@ heart rate. Amplitudes differ between leads as in people (Einthoven's relations 
 negative); a person's amplitudes and widths are drawn around typical values.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

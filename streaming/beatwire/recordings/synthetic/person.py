@@ -7,8 +7,6 @@ The result is a function of the arguments alone. Nothing runs once a sample in P
 and noise is copied from tables that all streams share.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ The heart rate is a curve over time, and beats are where its integral crosses in
 modulation). Tachycardia and bradycardia change the curve. The beats of a ventricular run replace those of the curve.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ The best dialect splits the most rows into equally many cells that are numbers o
 between two digits can separate columns or be a decimal sign: names, signs and leading zeros decide.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

@@ -7,8 +7,6 @@ Read are ``key: value`` with any sign between them, in the languages of the devi
 it; the channel lists of AcqKnowledge; the keys of LabChart. All other lines are remarks.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ In:  lines of text before the first row, and the dialect of the table
 Out: names and units of the columns; UserError if rows have more or fewer cells than the names
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

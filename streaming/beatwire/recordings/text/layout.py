@@ -7,8 +7,6 @@ The rows of the table are those that look like its last ones. What stands before
 may lack the name of row numbers; a row of units; remarks and statements (``beatwire.recordings.text.head``).
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import Counter

@@ -4,8 +4,6 @@ An annotation file counts frames of its record, unless it states a clock of its 
 a frame. Both are converted here.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

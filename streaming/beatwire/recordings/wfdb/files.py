@@ -4,8 +4,6 @@ Formats: https://physionet.org/physiotools/wag/signal-5.htm. 508, 516 and 524 ar
 reads. A file holds frames, one after the other; a frame holds one or more samples of each of its signals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ https://physionet.org/physiotools/wag/header-5.htm. What a header leaves out is 
 equal to the ADC zero, millivolts.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath

@@ -1,7 +1,5 @@
 """The signals of a ``wfdb.Record`` in memory, with physical or digital samples, one or more in a frame."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ A record of segments is one recording: each segment is read by its own header, o
 layout (a first segment of length 0), or of all segments; a lead has no value in a segment that lacks it, nor in a gap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In:  Study
 Out: Bokeh figures; none where there is nothing to draw
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Out: :class:`Hour` for each hour, the last one shorter
 The hours sum to the beats and alerts of the analysis.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

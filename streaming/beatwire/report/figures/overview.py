@@ -11,8 +11,6 @@ Format of the text: successive differences of the values (int16, modulo 65536), 
 high bytes, compressed by zlib, base64. ECG has small differences: their high bytes are nearly all 0.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Drawings are in millimetres and print at their size. The grid is defined once pe
 drawings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

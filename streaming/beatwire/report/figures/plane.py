@@ -4,8 +4,6 @@ The plane is the projection ``latent @ map`` of the model. A place of it is deco
 projected there, the most probable one under the prior of the VAE. A decoded beat is a window of 0.52 s without unit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

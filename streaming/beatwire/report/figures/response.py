@@ -6,8 +6,6 @@ Out: responses float64 [strips, n], NaN where a stretch is too short to know the
 The stage ``ricker`` computes them, with the stretches as lanes of one bank: no second filter.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -7,8 +7,6 @@ Above the trace: a mark for each beat with its interval to the one before (ms), 
 and the annotated classes where the record has them. Below: the response of the detection filter, to its own scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

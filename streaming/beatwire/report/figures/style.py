@@ -1,7 +1,5 @@
 """The look of the interactive figures: size, grid, colours, and an axis of hours, minutes and seconds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 WIDTH_PX = 716  # 190 mm, the width of the page on the screen and on paper

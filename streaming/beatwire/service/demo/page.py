@@ -1,7 +1,5 @@
 """What the demo needs to be looked at: the live page, and a ward that goes on until Ctrl-C."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -8,8 +8,6 @@ the alerts of ``RULES_OF`` belongs to it. Times are seconds since the ward began
 transport and the work of the monitor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

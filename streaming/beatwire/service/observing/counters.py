@@ -1,7 +1,5 @@
 """Counters of the monitor since its start, and distributions of durations."""
 
-from __future__ import annotations
-
 import itertools
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """Figures of drift for metrics: the stability of each quantity, over all streams and of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

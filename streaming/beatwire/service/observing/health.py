@@ -4,8 +4,6 @@ In: what the loop writes each turn (`LoopState`). Out: a `Verdict`, computed by 
 compiling has not turned yet: it is healthy and not ready.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

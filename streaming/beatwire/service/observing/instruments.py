@@ -5,8 +5,6 @@ published ticks. State: the seconds of the present tick. A monitor without metri
 runs the steps themselves.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from collections import Counter

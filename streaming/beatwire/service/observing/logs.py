@@ -5,8 +5,6 @@ line has ``time`` (ISO 8601, UTC), ``level``, ``event``, ``message`` and the fie
 written, as is usual for a library.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

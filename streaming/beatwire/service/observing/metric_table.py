@@ -1,7 +1,5 @@
 """The metrics that a monitor serves: name, kind, labels, meaning. The page of metrics is made from this table."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

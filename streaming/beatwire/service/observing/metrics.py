@@ -5,8 +5,6 @@ requests them, so that most cost the loop nothing; the others are counted by `In
 those of `metric_table`. No state.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version

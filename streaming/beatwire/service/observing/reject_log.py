@@ -4,8 +4,6 @@ In: the rejects of each tick. Out: an event ``rejects``. State: the counts since
 corrupt messages therefore writes one line a minute; every message is in the dead-letter topic with its own reason.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

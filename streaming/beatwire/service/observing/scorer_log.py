@@ -3,8 +3,6 @@
 In: every tick. Out: an event ``scorer`` when that changes. State: the last reason.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

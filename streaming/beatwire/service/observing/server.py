@@ -4,8 +4,6 @@ In: an `Answers`, asked at each request by a thread of its own, so a loop that s
 Prometheus' text format; probes as JSON with status 200 or 503; anything else is 404.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

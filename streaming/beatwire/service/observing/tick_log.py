@@ -1,7 +1,5 @@
 """The input offsets at the start of each recent tick, from which the rewind offsets of commits are taken."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ message``, and the counts. State: hashes of what was said, at most ``MOST_SAID``
 flood of them writes ``MOST_A_MINUTE`` lines a minute at most; the counts have them all.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

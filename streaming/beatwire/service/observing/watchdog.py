@@ -4,8 +4,6 @@ In: the verdicts of a `Health`. Out: one event when a hang begins and one when i
 Nothing is ended: a restart is the decision of whoever probes ``/healthz``.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from typing import Self

@@ -5,8 +5,6 @@ of its standard output. Out: all metrics with a label ``worker``, counted from 1
 ready. State: the ports.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import subprocess

@@ -13,8 +13,6 @@ In a fast rhythm, above 200 a minute, beats follow each other faster than peaks 
 too, and what belongs to the rhythm is one whatever its logit (``kernels.detection.fast_rhythm``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

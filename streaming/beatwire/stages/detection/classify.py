@@ -8,8 +8,6 @@ A peak's logit is a function of the samples in the ``REACH_S`` before it and up 
 an ensemble of trees, peaks pass unchanged, and the rule of the next stage decides.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

@@ -7,8 +7,6 @@ State: for each bank the peaks of ten seconds that were judged again (``kernels.
 Runs on the host. Without a network, peaks pass unchanged.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -9,8 +9,6 @@ A peak is the largest response of ``left_s`` before it and ``right_s`` after it,
 ticks.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -8,8 +8,6 @@ The filter is a Ricker wavelet, its magnitude summed over leads and over a short
 (``kernels.detection.ricker``): the response of a sample is the same number for every cutting of the stream.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -6,8 +6,6 @@ State: by bank, int16 ``x[lanes, leads, R]`` (xp); sample ``a`` of a lane is in 
        the windows behind a pass and for chunks that came before their turn
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -10,8 +10,6 @@ is cut before the rings are written again, and so is the shape of the beat in it
 pass changes nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

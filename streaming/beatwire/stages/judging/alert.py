@@ -9,8 +9,6 @@ Rules by samples are functions of the stream alone. ``no data`` and eviction rea
 no messages are waiting at the broker. The alerts of an evicted stream end, as they do when a device begins a session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -14,8 +14,6 @@ were for it, a supraventricular beat becomes a normal one. A class then depends 
 supraventricular tachycardia on 12.8 s more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

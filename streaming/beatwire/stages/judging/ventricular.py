@@ -7,8 +7,6 @@ State: per slot the last eight beats of twelve seconds
 A judgement depends on the last eight beats and what their classes depend on. It reads no score.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

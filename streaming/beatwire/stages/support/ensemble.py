@@ -1,7 +1,5 @@
 """Boosted trees as stages take them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from beatwire.records import F32, F64, I16, I32

@@ -3,8 +3,6 @@
 Source of the wavelet: N. Ricker, Geophysics 18 (1953) 10-40 (second derivative of a Gaussian).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The longest hole of a lead that is filled in: it costs no beat."""
 
-from __future__ import annotations
-
 import math
 
 LONGEST_S = 0.040

@@ -1,7 +1,5 @@
 """Runs: the events of a tick by stream, and the rows that a kernel writes of each run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.jit import cpu

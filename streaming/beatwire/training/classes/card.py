@@ -1,7 +1,5 @@
 """The model card of the beat classes: description, intended use, training data, figures, known failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.rhythms.card import ALARM_SOURCES

@@ -13,8 +13,6 @@ A record of the training data of the detector is processed by the companion that
 found as those of other people are.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

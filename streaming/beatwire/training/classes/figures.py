@@ -7,8 +7,6 @@ As EC57 counts: beats that were not found count as missed, false detections that
 beats called V neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A forest is a pair of boosters: whether a beat is ventricular, and whether one that is not is supraventricular.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

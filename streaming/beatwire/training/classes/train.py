@@ -11,8 +11,6 @@ Recordings without annotated beats are in the training data too, by the comment 
 fibrillation is not S, one of a normal recording is neither, one of a noisy recording is not V.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -7,8 +7,6 @@ The detector is trained on ``TRAINED_ON`` and evaluated on ``EVALUATED_ON``; no 
 on. Random numbers are seeded by the names of record and augmentation, so that a change of a name changes the model.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass

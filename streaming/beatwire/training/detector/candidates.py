@@ -6,8 +6,6 @@ Out: :class:`Candidates`, p peaks
 The kernels are those of the stages. A recording is one lane whose ring holds all of it.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The model card of a detector: description, intended use, training data, figures, known failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.detector.augmentation import EVALUATED_ON

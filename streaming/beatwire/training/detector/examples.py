@@ -8,8 +8,6 @@ or else the nearest within 150 ms of the annotation. Peaks in excluded spans are
 with weights that make up for it; ventricular beats have a larger weight.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ In:  the records of a run and the logits of their peaks by trees that were not t
 Out: the ``databases`` of the metrics
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

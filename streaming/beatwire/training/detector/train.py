@@ -8,8 +8,6 @@
 3. The forest that ships is trained on all records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial

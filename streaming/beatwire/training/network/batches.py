@@ -9,8 +9,6 @@ noise ``N`` that was recorded in one piece every network of a fold has only one 
 other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The model card of the network of doubtful peaks: description, intended use, training data, figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.detector.card import NOISE

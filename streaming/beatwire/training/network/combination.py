@@ -4,8 +4,6 @@ In:    records with their folds, the integer networks of the folds
 Out:   :class:`Doubts` of each record and augmentation, and the weights of ``records.waveform.WaveNetwork.combination``
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ compute for one peak. A convolution is a product of matrices with an axis of net
 at once.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -9,8 +9,6 @@
 The folds are those of the detector's trees, whose shipped companions are used.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The model card of the judges of the rhythm: description, intended use, training data, figures, known failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.vae.card import PHYSIONET, SOURCES

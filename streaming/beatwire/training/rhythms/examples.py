@@ -9,8 +9,6 @@ minute are; windows with atrial flutter, or partly in AF, are left out. Records 
 with ectopic beats, except where consecutive normal beats are irregular: nobody has marked their rhythm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@
 3. The judges that ship are trained on all people.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -9,8 +9,6 @@ a mixture: 70 % the table of all beats pooled, 30 % the mean of the subjects' ta
 subject with very variable beats would raise the threshold above any score of the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The model card of a scoring model: description, intended use, training data, figures, known failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.vae.figures import NO_VAE, PCA

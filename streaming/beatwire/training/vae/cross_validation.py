@@ -5,8 +5,6 @@ Out: the networks of the folds; for either kind of network the terms of every be
      in which its subject is held out
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

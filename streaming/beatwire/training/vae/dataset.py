@@ -8,8 +8,6 @@ jittered by 2 ms. Windows are cut by the kernel that the monitor uses. A record 
 excluded.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

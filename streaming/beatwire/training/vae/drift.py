@@ -8,8 +8,6 @@ network on its own training beats. Radius and reconstruction error are those of 
 their fold, the radius in units of that network's training beats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

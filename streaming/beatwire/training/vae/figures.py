@@ -7,8 +7,6 @@ Terms are those of the network of the fold in which a subject is held out. Score
 folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Layers: 256 -> hidden -> 8 latents -> hidden -> 256 with rectifiers and a Gaussi
 hidden units a beat costs 17,000 multiply-adds. This module imports torch; others import it only while training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Networks of a training run, stored as they are done, so that an interrupted run continues where it stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Principal components: a linear network of the VAE's size for comparison, and the 2-D projection of the latents."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.backends.network import Network

@@ -5,8 +5,6 @@ Out: ``NAME.population.json``: the model's name, and the places of at most 2,000
      its number of beats
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

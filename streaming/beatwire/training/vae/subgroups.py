@@ -5,8 +5,6 @@ Out: AUROC of a subgroup of abnormal beats against normal beats, pooled over a d
      error, noise against normal beats; share of the minutes in which drift is reported
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

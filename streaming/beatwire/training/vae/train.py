@@ -11,8 +11,6 @@ Each network is stored in ``NAME.parts/`` as it is done, so that an interrupted 
 folder is removed at the end.
 """
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import asdict
 from typing import Any

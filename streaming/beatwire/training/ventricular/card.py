@@ -1,7 +1,5 @@
 """The model card of the judge of ventricular runs: description, intended use, training data, figures, failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.training.rhythms.card import ALARM_SOURCES

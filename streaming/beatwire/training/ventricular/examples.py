@@ -9,8 +9,6 @@ experts called a bedside alarm of ventricular tachycardia true, it is only known
 record (``UNMARKED``); if they called it false, that there is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

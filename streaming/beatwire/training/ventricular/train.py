@@ -9,8 +9,6 @@
 4. The judges that ship are trained on all people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any

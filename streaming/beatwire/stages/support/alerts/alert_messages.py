@@ -1,7 +1,5 @@
 """Messages of the alerts topic, without the model: one for each transition of an alert."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

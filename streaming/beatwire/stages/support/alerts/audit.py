@@ -5,8 +5,6 @@ begins with a stream that has been silent applies its limits anew: a change is r
 within a minute, as every stream that was heard of in the last minute is part of the replay.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from beatwire.records import I64, TickBeats

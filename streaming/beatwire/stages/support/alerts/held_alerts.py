@@ -1,7 +1,5 @@
 """Alerts whose condition is over and that last nevertheless: none ends before its shortest duration."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -12,8 +12,6 @@ of which no earlier chunk has said anything; ``insert_changes`` puts the event i
 So no cutting into chunks or ticks matters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

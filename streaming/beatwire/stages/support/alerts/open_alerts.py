@@ -1,7 +1,5 @@
 """The alerts that are not off: by id, by stream, by rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field

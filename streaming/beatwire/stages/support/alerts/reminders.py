@@ -5,8 +5,6 @@ of a reminder says when it is due, so a replay and any cut give the same reminde
 clock decided, of which no samples arrive.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ anywhere, one alert says so, and the streams of the ward raise no ``no data`` of
 the feed has failed, and when it works again which beds do not return.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -15,8 +15,6 @@ as one of a few slow senders, excuses no stream for ever.
 Without a watch over the feed the clock is that of the ticks; a step back does not count.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

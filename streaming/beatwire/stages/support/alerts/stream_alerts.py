@@ -6,8 +6,6 @@ Out:   transitions, int64 [t, 9] (``records.columns.TRANSITION_SLOT``, ...); the
 Each function updates ``slots``. The order in which ``stages.judging.alert`` calls them is part of the output.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A stream that was silent when its worker began has no slot, so nothing evicts it
 nothing for as long since.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any

@@ -7,8 +7,6 @@ State: none
 On one thread, and with few chunks, there is one group, whose rows are in order as they are.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

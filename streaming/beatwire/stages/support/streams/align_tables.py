@@ -1,7 +1,5 @@
 """Tables of align: slots before their first chunk, and what later stages read."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.jit import cpu

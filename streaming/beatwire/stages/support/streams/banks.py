@@ -1,7 +1,5 @@
 """Find the bank of each chunk: the rings of its sampling rate and number of leads; and which may be opened."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

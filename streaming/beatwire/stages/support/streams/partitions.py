@@ -5,8 +5,6 @@ Kafka's Java clients, MurmurHash2, which all producers of samples are to use; a 
 key has another partitioner, and of it nothing is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 _M, _MASK = 0x5BD1E995, 0xFFFFFFFF

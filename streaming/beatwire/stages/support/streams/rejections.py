@@ -1,7 +1,5 @@
 """Why align rejects a chunk, in one line: what its stream has, and what the chunk has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from beatwire.kernels.intake import arrivals

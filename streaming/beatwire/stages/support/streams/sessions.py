@@ -5,8 +5,6 @@ Out:   the number of the bank
 State: none
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.records import I64, TickBeats

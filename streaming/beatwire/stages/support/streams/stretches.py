@@ -7,8 +7,6 @@ State: none
 The state of the clocks has the number at the end of the tick; the events of the tick have what began in it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from beatwire.kernels.intake import clock

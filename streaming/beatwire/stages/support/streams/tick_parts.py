@@ -9,8 +9,6 @@ A part begins with the restart, and has the transitions that the restart causes.
 alerts are cut; all others are in the first part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -19,8 +19,6 @@ stay open afterwards, although the replay may have had no chunk for one.
 A chunk that waits has a negative number in place of the number of its message, until it is placed or rejected.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -5,8 +5,6 @@ Out:   the rows of each session; Chunks with the rows of sessions that have wait
 State: none
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
