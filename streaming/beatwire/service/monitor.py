@@ -37,7 +37,6 @@ from beatwire.service.observing.logs import log_clocks, log_event, log_expired
 from beatwire.service.observing.tick_log import TickLog
 from beatwire.service.observing.unusable import UnusableLog
 from beatwire.service.process_tuning import MemoryReturn
-from beatwire.wire import names
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
 _MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
@@ -111,11 +110,9 @@ class Monitor:
         self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
-        self._memory = MemoryReturn()
-        self._log = TickLog()
-        self._epoch, self._ahead_s = -1, 0.0
+        self._memory, self._log = MemoryReturn(), TickLog()
+        self._epoch, self._ahead_s, self._adopted = -1, 0.0, False
         self._counts: list[int] = []  # of partitions, one after the other
-        self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
         self._interruption = Interruption(self.counters, self.loop, clock_us, clock_s)
 
@@ -149,9 +146,8 @@ class Monitor:
 
     def _turn(self) -> None:
         """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
-        covered = self._adopted and self._epoch == self._source.epoch
-        if self._interruption.turn(self._source.partitions, self._source.held, covered=covered):
-            source = self._source
+        source, covered = self._source, self._adopted and self._epoch == self._source.epoch
+        if self._interruption.turn(source.partitions, source.held, covered=covered):
             # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
             with contextlib.suppress(StaleError):  # the assignment has changed: the next one is interrupted anew
                 self._interruption.publish(
@@ -259,15 +255,6 @@ class Monitor:
         if self._instruments is not None:
             self._instruments.end_tick(published=published)
 
-    def _count_expired(self, polled: PolledTick) -> None:
-        """Count what retention deleted: once, as the tick has committed positions after it."""
-        if polled.expired:
-            unread = sum(missing.unread for missing in polled.expired.values())
-            replay = sum(missing.replay for missing in polled.expired.values())
-            self.counters.unread += unread
-            self.counters.unreplayed += replay
-            log_expired(unread, replay, sorted(polled.expired))
-
     def _publish(self, result: Result, again_in: int | None = None) -> bool:
         """Publish and commit the result of a tick; return False if that is unknown.
 
@@ -305,19 +292,9 @@ class Monitor:
         }
 
     def _count(self, result: Result) -> None:
-        """Count a tick that is published."""
-        counters, tick = self.counters, result.polled.tick
-        counters.ticks += 1
-        counters.messages += len(tick.arrival_us)
-        sent = dict.fromkeys((names.BEATS, names.ALERTS, names.DEAD_LETTERS), 0)
-        for messages in result.outgoing:
-            sent[messages.topic] = sent.get(messages.topic, 0) + len(messages)
-        counters.beats += sent[names.BEATS]
-        counters.alerts += sent[names.ALERTS]
-        counters.rejects += sent[names.DEAD_LETTERS]
-        now_us = self._broker_us(result.polled)
-        counters.latency.add(now_us, tick.arrival_us)
-        waiting = len(tick.arrival_us) and not tick.caught_up
-        counters.lag_s = max(0.0, (now_us - int(tick.arrival_us.max())) / 1e6) if waiting else 0.0
-        self._count_expired(result.polled)
+        """Count a tick that is published, and once what retention deleted: positions after it are committed."""
+        polled = result.polled
+        self.counters.add_tick(polled.tick, result.outgoing, self._broker_us(polled))
+        if polled.expired:
+            log_expired(*self.counters.add_expired(polled.expired), sorted(polled.expired))
         self._end_tick(published=True)

@@ -2,7 +2,7 @@
 
 In: the topic of sample chunks, as a member of a group (`client`). Out: a `Part` for each poll, in a `HandOver`. State:
 the next offset of each partition, the replay in progress, the paused partitions, partitions that wait for an answer of
-the schema registry (`holding`), commits that wait for the next poll, and what retention has deleted too early.
+the schema registry (`holding`), commits that wait for the next poll, and what retention `deleted` too early.
 
 An *epoch* is the time between two changes of the assignment. It begins at the committed positions of the group: first
 the replay, partition by partition from the rewind offset to the committed offset, then the live messages from the
@@ -16,25 +16,23 @@ the end of a poll or longer. Requests of other threads are stored and carried ou
 
 import threading
 import time
-from dataclasses import replace
 
-import numpy as np
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.consuming import commits
-from beatwire.kafka.consuming.batch import Part, offsets_of, reaching, truncate
+from beatwire.kafka.consuming.batch import reaching, truncate
 from beatwire.kafka.consuming.client import GroupClient
 from beatwire.kafka.consuming.commit_queue import CommitQueue
+from beatwire.kafka.consuming.deleted import Deleted
 from beatwire.kafka.consuming.handover import RECENT_S, HandOver, Reading
 from beatwire.kafka.consuming.holding import Holding
-from beatwire.kafka.consuming.positions import skipped, without
+from beatwire.kafka.consuming.positions import without
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.replay import REQUEST_S, Replay, find_starts, seek
 from beatwire.kafka.consuming.resumed import Resumed
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
-from beatwire.records import Expired
 from beatwire.records.samples import BankKind
 
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
@@ -102,7 +100,7 @@ class Poller:
         self._replay: Replay | None = None
         self._polled_s, self._resumed = 0.0, Resumed()
         self._paused: list[TopicPartition] = []  # because the hand-over is full
-        self._expired: dict[int, Expired] = {}  # not passed on yet
+        self._deleted = Deleted(self._topic_there)
         self._pending: list[TopicPartition] = []
         self._asked = False  # for the commits, since the assignment changed
         self._changed_s = time.monotonic()
@@ -172,13 +170,12 @@ class Poller:
             messages = truncate(messages, replay.until)
         part, held = self.holding.admit(messages)
         self._resumed.hear(part.next_offset)
-        self._note_expired(part)
+        self._deleted.note(self._client.consumer, part, self._next_offset, {} if replay is None else replay.until)
         self._next_offset.update(reached | part.next_offset | held)
         if held:
             self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
-        if replay is None and self._expired:
-            ends = part.next_offset | {p: self._next_offset[p] for p in self._expired}
-            part, self._expired = replace(part, next_offset=ends, expired=self._expired), {}
+        if replay is None:
+            part = self._deleted.pass_on(part, self._next_offset)
         if replay is not None:
             replay.pause_finished(self._next_offset)
         replaying = replay is not None and not replay.done
@@ -196,19 +193,6 @@ class Poller:
         polled_s, self._polled_s = self._polled_s, time.monotonic()
         is_recent = self._polled_s - polled_s < RECENT_S and self._resumed.are_known(self._polled_s)
         return Reading(caught_up and is_recent, held, replaying, self._polled_s)
-
-    def _note_expired(self, part: Part) -> None:
-        """Note what retention deleted before messages of a part, if it has overtaken this member."""
-        count = np.bincount(part.partition)
-        for partition, end in part.next_offset.items():
-            expected = self._next_offset.get(partition, end)
-            if end - expected != count[partition]:
-                at = TopicPartition(self._topic_there, partition)
-                low, _ = self._client.consumer.get_watermark_offsets(at, cached=True) or (0, 0)
-                until = self._replay.until.get(partition) if self._replay is not None else None
-                missing = skipped(offsets_of(part, partition), expected, low, until)
-                if any(missing):
-                    self._expired[partition] = self._expired.get(partition, Expired()) | missing
 
     def _wait_for_space(self) -> None:
         """Wait while the hand-over is full; then pause the partitions and go on polling, as the group requires."""
@@ -271,7 +255,7 @@ class Poller:
         self.holding.clear()
         self.epoch += 1
         self._next_offset = {p: start.at.rewind for p, start in starts.items()}
-        self._expired = {p: start.expired for p, start in starts.items() if any(start.expired)}
+        self._deleted.begin({p: start.expired for p, start in starts.items()})
         self.start = dict(self._next_offset)
         self.open_banks = {p: start.at.banks for p, start in starts.items() if start.at.banks is not None}
         self._resume(set(starts))

@@ -3,12 +3,13 @@
 import itertools
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.records import I64
+from beatwire.records import I64, Expired, Outgoing, RawTick
+from beatwire.wire import names
 
 _LONGEST_MS = 10_000  # longer latencies are counted as this one
 
@@ -134,3 +135,25 @@ class Counters:
     latency: Latency = field(default_factory=Latency)
     tick_s: Durations = field(default_factory=lambda: Durations(TICK_BOUNDS_S))
     interrupted_s: Durations = field(default_factory=lambda: Durations(INTERRUPTED_BOUNDS_S))
+
+    def add_tick(self, tick: RawTick, outgoing: Sequence[Outgoing], now_us: int) -> None:
+        """Count a tick whose messages were published at `now_us`, by the broker's clock."""
+        self.ticks += 1
+        self.messages += len(tick.arrival_us)
+        sent = Counter[str]()
+        for messages in outgoing:
+            sent[messages.topic] += len(messages)
+        self.beats += sent[names.BEATS]
+        self.alerts += sent[names.ALERTS]
+        self.rejects += sent[names.DEAD_LETTERS]
+        self.latency.add(now_us, tick.arrival_us)
+        waiting = len(tick.arrival_us) and not tick.caught_up
+        self.lag_s = max(0.0, (now_us - int(tick.arrival_us.max())) / 1e6) if waiting else 0.0
+
+    def add_expired(self, expired: Mapping[int, Expired]) -> tuple[int, int]:
+        """Count what retention deleted of each partition; return the messages of all: unread, needed by a replay."""
+        unread = sum(missing.unread for missing in expired.values())
+        replay = sum(missing.replay for missing in expired.values())
+        self.unread += unread
+        self.unreplayed += replay
+        return unread, replay
