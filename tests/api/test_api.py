@@ -157,11 +157,14 @@ def test_an_example_that_cannot_be_made_is_an_error(arguments: dict, message: st
 
 
 def test_the_import_takes_less_than_a_second_and_imports_nothing_else() -> None:
-    code = "import sys; before = set(sys.modules); import beatwire; print(len(set(sys.modules) - before))"
-    begin = time.perf_counter()
+    code = (
+        "import sys, time; before = set(sys.modules); import beatwire;"
+        "print(len(set(sys.modules) - before), time.process_time())"  # its own time: others may be at work
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert time.perf_counter() - begin < 1.0
-    assert int(done.stdout) <= 2
+    modules, took_s = done.stdout.split()
+    assert float(took_s) < 1.0
+    assert int(modules) <= 2
     assert set(dir(beatwire)) == {*beatwire.__all__}
     assert all(getattr(beatwire, name) is not None for name in beatwire.__all__)
     with pytest.raises(AttributeError, match="module 'beatwire' has no attribute 'analyse'"):

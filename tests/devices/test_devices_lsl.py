@@ -23,16 +23,14 @@ def outlet(name: str, kind: str, *, rate_hz: float = 250.0, source_id: str = "")
     return pylsl.StreamOutlet(info)
 
 
-def push(
-    outlets: list, values: np.ndarray, rate_hz: float = 250.0, every: int = 10, stamp: float | None = None
-) -> None:
-    """Push in real time."""
-    began = time.monotonic()
+def push(outlets: list, values: np.ndarray, rate_hz: float = 250.0, every: int = 10) -> None:
+    """Push in real time, or later, with the times at which the samples were taken."""
+    began = pylsl.local_clock()
     for k in range(0, len(values), every):
         piece = np.stack([values[k : k + every], np.zeros(len(values[k : k + every]))], axis=1).astype(np.float32)
         for one in outlets:
-            one.push_chunk(piece.tolist())
-        time.sleep(max(0.0, began + (k + every) / rate_hz - time.monotonic()))
+            one.push_chunk(piece.tolist(), began + (k + every) / rate_hz)
+        time.sleep(max(0.0, began + (k + every) / rate_hz - pylsl.local_clock()))
 
 
 def test_every_sample_of_a_stream_arrives_with_its_lead_unit_and_rate() -> None:

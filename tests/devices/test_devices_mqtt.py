@@ -18,6 +18,7 @@ from device_feeds import feeding
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from moments import LIMIT_S, wait_until
 
 paho = pytest.importorskip("paho.mqtt.client", reason="needs paho-mqtt")
 from beatwire_producers.devices.mqtt_map import Decoder, UnreadableError, parse_address, stream_of  # noqa: E402
@@ -32,6 +33,11 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
+def is_listened_to(port: int) -> bool:
+    with closing(socket.socket()) as tried:
+        return not tried.connect_ex(("127.0.0.1", port))
+
+
 @contextmanager
 def mosquitto(folder: Path, *lines: str, port: int = 0) -> Iterator[int]:
     """Run a broker; yield its port."""
@@ -43,17 +49,11 @@ def mosquitto(folder: Path, *lines: str, port: int = 0) -> Iterator[int]:
     assert MOSQUITTO is not None
     broker = subprocess.Popen([MOSQUITTO, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 10
-        while True:
-            with closing(socket.socket()) as tried:
-                if not tried.connect_ex(("127.0.0.1", port)):
-                    break
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: is_listened_to(port))
         yield port
     finally:
         broker.terminate()
-        broker.wait(10)
+        broker.wait(LIMIT_S)
 
 
 def client(port: int, *, user: str | None = None, ca: str | None = None) -> paho.Client:
@@ -77,13 +77,12 @@ def test_devices_of_a_topic_become_streams_and_nothing_is_lost_while_the_broker_
         [("mqtt", open_source(f"mqtt://127.0.0.1:{port}/ward/+/ecg", Options()))], pauses_s=(0.1, 0.5)
     ) as running:  # fmt: skip
         received = running.received
-        received.wait(lambda: any("open" in line for line in received.said))
-        time.sleep(0.3)
+        received.wait(lambda: any("open" in line for line in received.said))  # it has subscribed
         sender = client(port)
         for k in range(40):
             for bed in (1, 2):
                 fields = {"count": k * 25, "battery": 80, "contact": k < 30}
-                sender.publish(f"ward/bed-{bed}/ecg", message(k, **fields), qos=1).wait_for_publish(5)
+                sender.publish(f"ward/bed-{bed}/ecg", message(k, **fields), qos=1).wait_for_publish(LIMIT_S)
         sender.publish("ward/bed-3/ecg", "hello", qos=1)
         received.wait(lambda: received.count() >= 2000 and any("is ignored" in line for line in received.said))
         sender.disconnect()
@@ -112,7 +111,7 @@ def test_a_broker_that_goes_away_is_waited_for_and_the_hole_is_as_long_as_it_was
                 time.sleep(1.5 if begin else 0.0)  # the device counts for 2 s, of which a second may be its clock's
                 sender = client(port)
                 for k in range(begin, begin + 40):
-                    sender.publish("ecg/bed-9", message(k, count=k * 25), qos=1).wait_for_publish(5)
+                    sender.publish("ecg/bed-9", message(k, count=k * 25), qos=1).wait_for_publish(LIMIT_S)
                 received.wait(lambda n=1000 * (1 + begin // 60): received.count() >= n)
                 sender.disconnect()
         sender.loop_stop()
@@ -151,10 +150,9 @@ def test_a_password_and_certificates_are_used_and_a_refusal_is_one_line(
             open_source(f"mqtts://ada@127.0.0.1:{port}/ecg/bed-1", Options()).describe()
         monkeypatch.setenv("BEATWIRE_MQTT_PASSWORD", "secret")
         with feeding([("mqtt", open_source(address, Options()))]) as running:
-            running.received.wait(lambda: bool(running.received.said))
-            time.sleep(0.3)
+            running.received.wait(lambda: any("open" in line for line in running.received.said))
             sender = client(port, user="ada", ca=str(tmp_path / "ca.pem"))
-            sender.publish("ecg/bed-1", message(0, 250), qos=1).wait_for_publish(5)
+            sender.publish("ecg/bed-1", message(0, 250), qos=1).wait_for_publish(LIMIT_S)
             running.received.wait(lambda: running.received.count() >= 250)
             sender.disconnect()
         sender.loop_stop()

@@ -37,7 +37,10 @@ def frame(k: int, values: np.ndarray) -> bytes:
 
 
 class Radio:
-    """Stands for Bluetooth: one strap, which sends frames 20 times as fast as a real one."""
+    """Stands for Bluetooth: one strap, which sends frames faster than a real one.
+
+    ``now_s`` is the time by the frames that it has sent.
+    """
 
     def __init__(
         self, name: str = "Polar H10 12345678", *, lost: frozenset[int] = frozenset(), answer: bytes | None = None
@@ -47,7 +50,7 @@ class Radio:
         self.signal = (np.sin(np.arange(60 * SIZE) / 9.0) * 2000).astype(int)
         self.began = False
         self.gone = asyncio.Event
-        self.connections = 0
+        self.connections, self.now_s = 0, 1.75e9
         self.BleakScanner = SimpleNamespace(find_device_by_filter=self._find)
         self.BleakClient = self._client
 
@@ -89,23 +92,24 @@ class _Client:
     async def _send(self) -> None:
         begin = 30 * (self._radio.connections - 1)
         for k in range(begin, begin + 30):
+            self._radio.now_s += SIZE / 130.0
             self._notify[HEART_RATE](None, bytearray([0x06 if k % 30 < 20 else 0x04, 60]))
             if k not in self._radio.lost:
                 self._notify[DATA](None, bytearray(frame(k, self._radio.signal[k * SIZE : (k + 1) * SIZE])))
-            await asyncio.sleep(SIZE / 130.0 / 20)
+            await asyncio.sleep(0.01)
         if self._radio.connections == 1:
             self._gone(self)
+        while True:
+            self._radio.now_s += SIZE / 130.0
+            await asyncio.sleep(0.01)
 
 
 def test_a_strap_becomes_a_stream_and_goes_on_after_it_was_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
-
     from beatwire_producers.devices.readers import polar
 
-    fast = time.monotonic()
-    monkeypatch.setattr(polar, "arrival_s", lambda: 1.75e9 + 20 * (time.monotonic() - fast))
-    monkeypatch.setattr(polar, "_SILENT_S", 200.0)
     radio = Radio(lost=frozenset({10, 11}))
+    monkeypatch.setattr(polar, "arrival_s", lambda: radio.now_s)
+    monkeypatch.setattr(polar, "_SILENT_S", 1e9)
     reader = PolarReader("H10 12345678", Options(stream="bed-1"), radio)
     with feeding([("polar", reader)], pauses_s=(0.05, 0.05)) as running:
         running.received.wait(lambda: running.received.count("bed-1") >= 58 * SIZE)

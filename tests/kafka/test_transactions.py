@@ -3,78 +3,100 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 from beatwire.kafka.publishing import transactions
 from beatwire.kafka.publishing.transactions import Patience, StaleError, Transactions
 from confluent_kafka import KafkaError, KafkaException
+from moments import Clock
 
 
 class Away:
-    """A producer whose requests time out."""
+    """A producer whose requests take their time, and time out."""
 
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, clock: Clock, ends: threading.Event) -> None:
+        self.clock, self.ends, self.calls = clock, ends, 0
 
     def commit_transaction(self, timeout: float) -> None:
         self.calls += 1
-        time.sleep(min(timeout, 0.02))
+        self.clock.sleep(timeout)
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "timed out", False, True))
 
     abort_transaction = commit_transaction
 
     def send_offsets_to_transaction(self, *_: object) -> None:
-        time.sleep(30)
+        self.ends.wait()
 
     def flush(self, timeout: float) -> int:
-        time.sleep(min(timeout, 0.02))
+        self.clock.sleep(timeout)
         return 1
 
 
 @pytest.fixture
-def stop(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    monkeypatch.setattr(transactions, "STOPPED_S", 0.2)
-    monkeypatch.setattr(transactions, "_SLICE_S", 0.05)
-    return threading.Event()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Each look at the clock takes 50 ms."""
+    one = Clock(tick_s=0.05)
+    monkeypatch.setattr(transactions, "time", one)
+    monkeypatch.setattr(transactions, "_SLICE_S", 0.02)
+    return one
 
 
-def away(monkeypatch: pytest.MonkeyPatch, stop: threading.Event) -> Transactions:
-    sender = SimpleNamespace(producer=Away(), close=lambda: None)
-    monkeypatch.setattr(Transactions, "_open", lambda _: sender)
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Away]:
+    one = Away(clock, threading.Event())
+    monkeypatch.setattr(Transactions, "_open", lambda _: SimpleNamespace(producer=one, close=lambda: None))
+    yield one
+    one.ends.set()
+
+
+def of(stop: threading.Event) -> Transactions:
     return Transactions(SimpleNamespace(), "id", stop)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("request_of", ["commit", "abort", "send_offsets", "sweep"])
 def test_a_broker_that_is_away_is_not_waited_for_once_the_process_is_to_end(
-    monkeypatch: pytest.MonkeyPatch, stop: threading.Event, request_of: str
+    away: Away, clock: Clock, request_of: str
 ) -> None:
-    one = away(monkeypatch, stop)
+    signalled_s: list[float] = []
+
+    class Stop(threading.Event):
+        """Is set when the request has lasted for a second."""
+
+        def is_set(self) -> bool:
+            if clock.now_s > began_s + 1.0 and not signalled_s:
+                signalled_s.append(clock.now_s)
+            return bool(signalled_s)
+
+    one, began_s = of(Stop()), clock.now_s
     one.begin = lambda: None  # type: ignore[method-assign]
     arguments = {"send_offsets": ([], None), "sweep": ({}, [], None)}.get(request_of, ())
-    threading.Timer(0.1, stop.set).start()
-    began_s = time.monotonic()
     if request_of == "abort":
         assert not one.abort()
     else:
         with pytest.raises((KafkaException, StaleError)):
             getattr(one, request_of)(*arguments)
-    assert 0.1 < time.monotonic() - began_s < 3.0
+    assert transactions.STOPPED_S < clock.now_s - signalled_s[0] < transactions.STOPPED_S + 0.5
     assert one.discarded == (request_of in ("abort", "send_offsets"))
 
 
-def test_a_request_that_may_help_is_repeated_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = away(monkeypatch, threading.Event())
+def test_a_request_that_may_help_is_repeated_for_its_time(away: Away, clock: Clock) -> None:
+    one, began_s = of(threading.Event()), clock.now_s
     with pytest.raises(KafkaException):
-        one.commit(retry_s=0.2)
-    assert one.sender.producer.calls > 2  # type: ignore[attr-defined]
+        one.commit(retry_s=0.5)
+    assert 0.5 <= clock.now_s - began_s < 1.0
+    assert away.calls > 2
 
 
-def test_patience_ends_a_while_after_the_signal(stop: threading.Event) -> None:
+def test_patience_ends_a_while_after_the_signal(clock: Clock) -> None:
+    stop = threading.Event()
     patience = Patience(stop)
+    clock.sleep(60.0)
     assert not patience.ended
     stop.set()
     assert not patience.ended
-    time.sleep(0.3)
+    clock.sleep(transactions.STOPPED_S - 0.5)
+    assert not patience.ended
+    clock.sleep(0.6)
     assert patience.ended

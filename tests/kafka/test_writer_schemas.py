@@ -13,6 +13,7 @@ from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.wire.avro import frame
 from beatwire.wire.names import SAMPLES
 from beatwire.wire.writers import ABSENT, NOT_ASKED, Refusal
+from moments import LIMIT_S, wait_until
 from registry_server import RegistryServer
 from steps import decoded
 from writer_schemas import ours, with_field, without
@@ -34,16 +35,12 @@ class Reports(list[str]):
 
     def wait(self, count: int) -> None:
         with self._grown:
-            assert self._grown.wait_for(lambda: len(self) >= count, 20), self
+            assert self._grown.wait_for(lambda: len(self) >= count, LIMIT_S), self
 
 
 def known(schemas: WriterSchemas, *ids: int) -> list[str]:
     """Ask for ids until all have an answer; return the answers."""
-    settled = threading.Event()
-    for _ in range(400):
-        if not schemas.missing(ids):
-            break
-        settled.wait(0.05)
+    wait_until(lambda: not schemas.missing(ids))
     return [schemas.known[k] for k in ids]
 
 
@@ -69,12 +66,12 @@ def test_an_id_that_does_not_exist_is_refused_and_asked_again_later(
         server.add(SUBJECT, ours())
         assert known(schemas, 1) == [ABSENT]
         monkeypatch.setattr(writer_schemas, "ABSENT_S", 0.0)
-        asked = threading.Event()
-        for _ in range(400):
+
+        def asked_again() -> bool:
             assert not schemas.missing([1])  # what is known is used until the new answer
-            if schemas.known[1] != ABSENT:
-                break
-            asked.wait(0.05)
+            return schemas.known[1] != ABSENT
+
+        wait_until(asked_again)
         assert schemas.known[1] == json.dumps(ours())
 
 
@@ -162,10 +159,7 @@ def test_a_flood_of_unknown_ids_is_passed_over_and_one_that_comes_again_is_looke
         assert not schemas.missing([ours_id])  # one of the flood, as far as is known: its message is rejected
         assert not schemas.missing([ours_id])  # comes again
         assert known(schemas, *waits) == [ABSENT] * len(waits)
-        for _ in range(400):
-            if ours_id in schemas.known:
-                break
-            threading.Event().wait(0.05)
+        wait_until(lambda: ours_id in schemas.known)
         assert schemas.known[ours_id] == json.dumps(ours())
         assert len(server.requests) <= 2 * writer_schemas.BUDGET
 
@@ -195,18 +189,11 @@ def test_an_id_is_waited_for_no_longer_than_stated_and_no_other_one_after_it(
     with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
         assert schemas.missing([schema_id]) == schemas.waiting([schema_id]) == {schema_id}
         reports.wait(1)
-        for _ in range(200):
-            if not schemas.waiting([schema_id]):
-                break
-            threading.Event().wait(0.02)
+        wait_until(lambda: not schemas.waiting([schema_id]))
         assert not schemas.missing([schema_id])
         assert not schemas.missing([77])
         server.start()
-        for _ in range(400):
-            schemas.missing([schema_id])
-            if schema_id in schemas.known:
-                break
-            threading.Event().wait(0.05)
+        wait_until(lambda: schemas.missing([schema_id]) is not None and schema_id in schemas.known)
         assert schemas.known[schema_id] == json.dumps(ours())
 
 

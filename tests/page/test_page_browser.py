@@ -51,7 +51,7 @@ def test_a_feed_that_stops_says_since_when_and_has_no_rate(browser: Browser, pag
         drawn(seen, "bed-1", least=100)
         feed.stop()
         state = tile(seen, "bed-1").locator(".tile-state")
-        expect(state).to_have_text(re.compile(r"^no data since \d\d:\d\d:\d\d UTC$"), timeout=6000)
+        expect(state).to_have_text(re.compile(r"^no data since \d\d:\d\d:\d\d UTC$"))
         expect(tile(seen, "bed-1").locator(".silent canvas")).to_have_css("opacity", "0.2")
         expect(tile(seen, "bed-1").locator(".rate")).to_have_text("--")
         expect(tile(seen, "bed-1").locator("a")).to_have_attribute("aria-label", re.compile("rate -- per minute"))

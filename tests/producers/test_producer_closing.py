@@ -10,8 +10,9 @@ from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.kafka.publishing.transactions import StaleError, Transactions
+from beatwire.kafka.publishing.transactions import OUTAGE_S, StaleError, Transactions
 from beatwire.records import Outgoing
+from moments import LIMIT_S
 
 NOBODY = Cluster("127.0.0.1:9")
 
@@ -37,7 +38,7 @@ def test_a_discarded_producer_is_closed_when_its_last_call_has_returned(monkeypa
     transactions.close()
     assert not transactions.sender.closed.wait(0.2)
     returns.set()
-    assert transactions.sender.closed.wait(10)
+    assert transactions.sender.closed.wait(LIMIT_S)
 
 
 def test_threads_that_close_a_producer_at_once_close_it_once() -> None:
@@ -57,7 +58,7 @@ def test_threads_that_close_a_producer_at_once_close_it_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(LIMIT_S)
     assert closes == ["purge", "close"]
 
 
@@ -77,4 +78,4 @@ def test_a_process_that_is_to_end_waits_for_no_broker_to_take_its_output(
     else:
         with Sink(NOBODY, exactly_once=False, stop=stop) as sink, pytest.raises(StaleError):
             sink.publish([Outgoing("ecg.beats", [b"bed"], [b"beat"])], {}, None, 0)  # type: ignore[arg-type]
-    assert time.monotonic() - began_s < 10
+    assert time.monotonic() - began_s < OUTAGE_S / 2

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from beatwire import signals
 from beatwire.signals import deferred, end_on_signals, stop_on_signals, stop_with_parent
+from moments import LIMIT_S
 
 _SLOW = """
 import sys, time, types
@@ -44,7 +45,7 @@ def test_a_command_that_is_ended_while_it_begins_cleans_up_and_prints_no_traceba
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out, err) == (code, "cleaned up\n", "")
 
 
@@ -52,14 +53,14 @@ def test_sigterm_sets_the_event_of_what_runs_until_it_is_stopped() -> None:
     end_on_signals()
     with stop_on_signals() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.wait(5)
+        assert stop.wait(LIMIT_S)
 
 
 def test_a_worker_whose_input_has_ended_does_what_sigterm_does(monkeypatch: pytest.MonkeyPatch) -> None:
     end_on_signals()
     monkeypatch.setattr(os, "read", lambda *_: b"")
     with pytest.raises(SystemExit, match="143"):
-        stop_with_parent() or time.sleep(5)
+        stop_with_parent() or time.sleep(60)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -70,7 +71,7 @@ def test_what_a_library_raises_after_it_has_dropped_a_signal_is_the_end_that_was
             try:
                 import os
                 os.kill(os.getpid(), {int(number)})
-                time.sleep(5)
+                time.sleep(60)
             except BaseException:
                 raise RuntimeError("no compiled object yet") from None"""
     command = [sys.executable, "-c", _SLOW.format(work=work)]
@@ -97,7 +98,7 @@ def test_a_signal_that_a_library_has_dropped_stops_the_loop_that_begins_after_it
     end_on_signals()
     try:
         os.kill(os.getpid(), number)
-        time.sleep(5)
+        time.sleep(60)
     except (KeyboardInterrupt, SystemExit):  # as a callback from C does
         pass
     with stop_on_signals() as stop:
@@ -120,7 +121,7 @@ def test_a_loop_that_runs_until_it_is_stopped_is_not_stopped_by_a_signal_that_is
         os.kill(os.getpid(), ignored)
         assert not stop.wait(0.05)
         os.kill(os.getpid(), other)
-        assert stop.wait(5)
+        assert stop.wait(LIMIT_S)
     assert signal.getsignal(ignored) == signal.SIG_IGN
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +15,8 @@ from beatwire.kafka.reading.readers import follow
 from beatwire.wire import decode_chunk, names
 from beatwire_producers.devices.feed import Feed, Summary
 from beatwire_producers.devices.packets import Reader
+from moments import LIMIT_S, wait_until
 from numpy.typing import NDArray
-
-WAIT_S = 30.0
 
 
 @dataclass
@@ -51,12 +49,9 @@ class Received:
             len(c["samples"]) // 2 // len(c["leads"]) for c in self.chunks if stream is None or c["stream"] == stream
         )
 
-    def wait(self, is_enough: Callable[[], bool], within_s: float = WAIT_S) -> None:
+    def wait(self, is_enough: Callable[[], bool], within_s: float = LIMIT_S) -> None:
         """Wait until a condition holds."""
-        deadline = time.monotonic() + within_s
-        while not is_enough():
-            assert time.monotonic() < deadline, f"{self.count()} samples of {len(self.chunks)} chunks; {self.said}"
-            time.sleep(0.01)
+        wait_until(is_enough, within_s, lambda: f"{self.count()} samples of {len(self.chunks)} chunks; {self.said}")
 
 
 @dataclass
@@ -96,7 +91,7 @@ def feeding(readers: Sequence[tuple[str, Reader]], **settings: Any) -> Iterator[
         try:
             yield running
             stop.set()
-            runner.join(WAIT_S)
+            runner.join(LIMIT_S)
             if failures:
                 raise failures[0]
             assert running.summary is not None
@@ -104,6 +99,6 @@ def feeding(readers: Sequence[tuple[str, Reader]], **settings: Any) -> Iterator[
             received.wait(lambda: len(received.chunks) >= summary.messages)
         finally:
             stop.set()
-            runner.join(WAIT_S)
+            runner.join(LIMIT_S)
             ended.set()
-            consumer.join(WAIT_S)
+            consumer.join(LIMIT_S)

@@ -10,6 +10,7 @@ from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.records import Outgoing
 from beatwire.wire import names
+from moments import LIMIT_S
 
 
 @dataclass
@@ -43,7 +44,7 @@ def send(kafka, *values, topic=names.SAMPLES):
         sender.send(topic, [b"s"] * len(values), list(values))
 
 
-def take(source, *, within_s=20.0):
+def take(source, *, within_s=LIMIT_S):
     """Return the next tick that is not empty."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:

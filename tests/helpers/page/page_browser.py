@@ -15,10 +15,11 @@ import numpy as np
 from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
 from laws import Signal
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from moments import LIMIT_S
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from skips import skip_unless_ci
 
-WITHIN_MS = 15_000
+WITHIN_MS = 1000 * LIMIT_S
 CHUNK = 25  # samples: 100 ms
 RATE_HZ = 250.0
 MOVING = "id => window.beatwire.state.of(id)"
@@ -30,8 +31,9 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         skip_unless_ci("expected the command chromium (apt-get install chromium)")
+    expect.set_options(WITHIN_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=WITHIN_MS)
         yield browser
         browser.close()
 

@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from beatwire.page.protocol import Block, decode_samples
+from moments import LIMIT_S
 from websockets.sync.client import connect
-
-WITHIN_S = 15.0
 
 
 def get(url: str, **headers: str) -> tuple[int, dict[str, str], str]:
     """Return status, headers by lower-case name, and text of an answer; ``Host`` may be given."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=LIMIT_S)
     connection.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""), headers=headers)
     answer = connection.getresponse()
     text = answer.read().decode()
@@ -33,7 +32,7 @@ class Client:
 
     def __init__(self, url: str, *, sees: bool = True, **changed: Any) -> None:
         parts = urlsplit(url)
-        given = {"origin": f"http://{parts.netloc}", "compression": None, "open_timeout": 10, "max_size": 1 << 24}
+        given = {"origin": f"http://{parts.netloc}", "compression": None, "open_timeout": LIMIT_S, "max_size": 1 << 24}
         query = f"?{parts.query}" if parts.query else ""
         self._connect = connect(f"ws://{parts.netloc}/live{query}", **(given | changed))
         self.socket = self._connect.__enter__()
@@ -53,7 +52,7 @@ class Client:
     def send(self, **message: Any) -> None:
         self.socket.send(json.dumps(message))
 
-    def receive(self, timeout_s: float = WITHIN_S) -> dict[str, Any] | None:
+    def receive(self, timeout_s: float = LIMIT_S) -> dict[str, Any] | None:
         """Take one message; return it if it is JSON."""
         raw = self.socket.recv(timeout=timeout_s)
         if isinstance(raw, bytes):
@@ -66,14 +65,14 @@ class Client:
         self.messages.append(json.loads(raw))
         return self.messages[-1]
 
-    def until(self, done: Callable[[], bool], within_s: float = WITHIN_S) -> None:
+    def until(self, done: Callable[[], bool], within_s: float = LIMIT_S) -> None:
         deadline = time.monotonic() + within_s
         while not done():
             self.receive(max(0.01, deadline - time.monotonic()))
 
     def expect(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Return the next message of a type whose fields are as given."""
-        deadline = time.monotonic() + WITHIN_S
+        deadline = time.monotonic() + LIMIT_S
         while True:
             message = self.receive(max(0.01, deadline - time.monotonic()))
             if message is not None and message["type"] == kind and fields.items() <= message.items():

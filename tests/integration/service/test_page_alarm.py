@@ -71,7 +71,7 @@ def test_a_planted_asystole_is_on_the_page_in_time_and_its_acknowledgement_survi
             sent = normal.recording.samples[0, shown["first"] : shown["drawn"]]
             assert np.array_equal(shown["samples"], sent)
             alarm = seen.locator('[data-stream="bed-2"] .alarm.high')
-            expect(alarm).to_contain_text("asystole", timeout=25_000)
+            expect(alarm).to_contain_text("asystole")
             took_s = time.time() - started[0] - last_beat_s
             print(f"from the last beat to the page: {took_s:.2f} s")
             assert took_s < DECISION_S + CHUNK_S + PAGE_S
