@@ -15,6 +15,9 @@ from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from bedside import Ward, device_chunk, rows_of
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from laws import Signal, assert_equal, run_graph, ticks_of
 
 BLOCK = 200  # samples of the ward's streams, at 100 Hz
@@ -242,12 +245,12 @@ def test_a_lead_at_the_limits_of_its_converter_is_found_at_any_position_in_the_r
     for shift in (0, 100, 511, 1_000_003):
         ring = np.zeros((2, 512), np.int16)
         ring[1, (shift + np.arange(500)) % 512] = clipped
-        assert converter.is_limited(ring, shift, 500, 5000)
-        assert converter.is_limited(-ring, shift, 500, 5000)
-        assert not converter.is_limited(ring, shift, 500, 1000)  # of 1 uV a unit: it is 1 mV from zero
-        assert not converter.is_limited(ring, shift, 500, 0)
-    assert not converter.is_limited((12 * wave).astype(np.int16)[None], 0, 500, 5000)  # large, but at no limit
-    assert converter.is_limited(np.full((1, 500), 32_767, np.int16), 0, 500, 0)
+        assert converter.limited_leads(ring, shift, 500, 5000)
+        assert converter.limited_leads(-ring, shift, 500, 5000)
+        assert not converter.limited_leads(ring, shift, 500, 1000)  # of 1 uV a unit: it is 1 mV from zero
+        assert not converter.limited_leads(ring, shift, 500, 0)
+    assert not converter.limited_leads((12 * wave).astype(np.int16)[None], 0, 500, 5000)  # large, but at no limit
+    assert converter.limited_leads(np.full((1, 500), 32_767, np.int16), 0, 500, 0)
 
 
 def test_a_saturated_lead_is_announced_and_any_cut_gives_the_same_alerts() -> None:
@@ -260,6 +263,34 @@ def test_a_saturated_lead_is_announced_and_any_cut_gives_the_same_alerts() -> No
     assert found[0] == ("on", 3000)
     for seed, longest in enumerate((25, 700)):
         assert_equal(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
+
+
+@given(st.integers(2500, 3000), st.integers(1000, 4000), st.sampled_from([-32_000, -1500, 1000, 32_767]), st.booleans())
+@settings(max_examples=draws(6), deadline=None)
+def test_when_all_leads_are_at_their_limits_nothing_says_that_the_heart_is_silent(
+    first: int, length: int, limit: int, both: bool
+) -> None:
+    """``both`` leads stand at a limit, or one does and the other has no values."""
+    made = synthesise(3, leads=2, seconds=50, rate_hz=250.0).recording
+    samples = made.samples.copy()
+    samples[:, first : first + length] = limit
+    if not both:
+        samples[1, first - 500 : first + length + 500] = -32_768
+    alerts = run_graph([[Signal("bed", samples, 250.0, 5.0).chunk(0, samples.shape[1])]]).alerts
+    on = {a["rule"] for a in alerts if a["state"] == "on"}
+    assert "saturated" in on
+    assert "asystole" not in on
+    assert length < 3200 or "cannot analyse" in on
+
+
+@pytest.mark.parametrize("limited", [0, 1])
+def test_a_silent_heart_is_found_beside_a_lead_at_its_limits(limited: int) -> None:
+    samples = synthesise(3, leads=2, seconds=40, rate_hz=250.0).recording.samples.copy()
+    samples[:, 4000:] = np.random.default_rng(1).integers(-3, 4, (2, samples.shape[1] - 4000))
+    samples[limited, 3000:] = 1500
+    alerts = run_graph([[Signal("bed", samples, 250.0, 5.0).chunk(0, samples.shape[1])]]).alerts
+    (begins,) = (a["decided"] for a in alerts if a["rule"] == "asystole")
+    assert begins < 4000 + 10 * 250
 
 
 def test_electrodes_that_come_off_are_no_asystole_and_a_silent_heart_is(ecg_folder: Path) -> None:
