@@ -76,6 +76,7 @@ def test_the_wheel_holds_two_packages_with_their_data_and_nothing_else(wheel: Pa
     assert needed <= set(names)
     written = {
         "beatwire/jit",
+        "beatwire/kafka/local",
         "beatwire/model/weights",
         "beatwire/page/static",
         "beatwire/report",

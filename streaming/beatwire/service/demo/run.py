@@ -75,7 +75,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
     """
     console = Console(stderr=quiet, highlight=False, soft_wrap=True)
     if broker != "mock":
-        console.print("broker   starting Apache Kafka (the first time: half a minute to fetch its files)")
+        console.print("broker   starting Apache Kafka (the first time: ten seconds to fetch its files)")
     made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
         # While Kafka's files are fetched; without a bar, which would hide the cursor if this is interrupted.
