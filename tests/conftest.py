@@ -1,6 +1,7 @@
 """Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a ward, a random generator."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
+
+# What runs in the background of a shell ignores Ctrl-C, and so do its processes; tests end some of those by it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WAITING = {"devices", "integration", "kafka", "page"}  # folders whose tests wait for brokers, browsers and clocks
 

@@ -114,11 +114,11 @@ def test_a_year_of_a_small_ward_is_read_in_seconds_at_start_and_at_each_hand_ove
     ended = EndedAlerts(KEEP_S)
     for number in range(before, before + 365):
         if number % 90 == before % 90:
-            began_s = time.process_time()
+            began_s = time.thread_time()
             found: list[tuple[bytes, int, int]] = []
             active = readers.read_active_alerts(Cluster("x"), ended=lambda *one, found=found: found.append(one))
             ended.begin(found, {0})
-            durations.append(time.process_time() - began_s)
+            durations.append(time.thread_time() - began_s)
             assert {alert["id"] for alert in active} == set(open_ones)
         outgoing = day(number)
         now_us = number * DAY_US

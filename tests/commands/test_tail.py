@@ -24,6 +24,7 @@ from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names
 from beatwire.wire.avro import schema
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
+from moments import LIMIT_S
 from received import Received
 from rich.console import Console
 
@@ -123,7 +124,7 @@ def test_the_command_prints_the_beats_of_a_stream_until_it_is_interrupted(
         assert process.stdout is not None
         lines = [process.stdout.readline().rstrip("\n") for _ in range(10 if options else 11)]
         process.send_signal(signal.SIGINT)
-        rest, err = process.communicate(timeout=20)
+        rest, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, rest, err) == (0, "", "")
     if options:
         assert [json.loads(line)["sample"] for line in lines] == list(range(10))
@@ -145,7 +146,7 @@ def test_alerts_begin_with_the_head_and_what_is_in_force_and_go_on_with_what_fol
             sender.flush()
             assert process.stdout.readline().split()[1:3] == ["bed-a", "***"]
             process.send_signal(signal.SIGINT)
-            rest, err = process.communicate(timeout=20)
+            rest, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, rest, err) == (0, "", "")
 
 

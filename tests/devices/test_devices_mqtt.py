@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.errors import UserError
+from beatwire.kafka.local.broker import free_port
 from beatwire_producers.devices.sources import Options, open_source
 from device_feeds import feeding
 from draws import draws
@@ -25,12 +26,6 @@ from beatwire_producers.devices.mqtt_map import Decoder, UnreadableError, parse_
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 needs_mosquitto = pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto (apt-get install mosquitto)")
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def is_listened_to(port: int) -> bool:

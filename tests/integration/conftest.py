@@ -23,7 +23,9 @@ from beatwire.kafka.local import broker
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.wire import names
+from moments import LIMIT_S, wait_until
 
+broker._READY_S = LIMIT_S
 WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -99,15 +101,15 @@ def ward() -> Iterator[Callable[[str], Ward]]:
 @pytest.fixture(name="wait")
 def wait_fixture() -> Callable[[Callable[[], bool], float], None]:
     """Return a function that waits until a condition is true, at most so many seconds."""
-    return _wait
+    return wait_until
 
 
 def remove_topics(cluster: Cluster) -> None:
     admin, names_there = cluster.admin(), {cluster.topic(name) for name in topics.TOPICS}
-    existing = [name for name in admin.list_topics(timeout=10).topics if name in names_there]
+    existing = [name for name in admin.list_topics(timeout=LIMIT_S).topics if name in names_there]
     for future in admin.delete_topics(existing).values() if existing else ():
-        future.result(20)
-    _wait(lambda: not names_there & set(admin.list_topics(timeout=10).topics))
+        future.result(LIMIT_S)
+    wait_until(lambda: not names_there & set(admin.list_topics(timeout=LIMIT_S).topics))
 
 
 class Ward:
@@ -147,11 +149,11 @@ class Ward:
         self.workers.append(started)
         return started
 
-    def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
+    def wait_published(self, beats: int, timeout_s: float = LIMIT_S) -> None:
         """Wait until the beats topic has at least so many offsets."""
         self._wait(lambda: sum(topics.end_offsets(self.cluster, names.BEATS).values()) >= beats, timeout_s)
 
-    def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
+    def wait_done(self, timeout_s: float = LIMIT_S, group: str = "ward") -> None:
         """Wait until the group has committed all messages that were sent."""
         try:
             self._wait(lambda: commits.group_lag(self.cluster, group) == 0, timeout_s)
@@ -167,9 +169,9 @@ class Ward:
                     raise AssertionError(f"a worker ended: {process.communicate()[1]}")
             return done()
 
-        _wait(check, timeout_s)
+        wait_until(check, timeout_s)
 
-    def stop(self, process: subprocess.Popen[str], timeout_s: float = 30.0) -> dict[str, float]:
+    def stop(self, process: subprocess.Popen[str], timeout_s: float = LIMIT_S) -> dict[str, float]:
         """Stop a worker with SIGTERM; return the counters that it prints. It must end with exit code 0."""
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=timeout_s)
@@ -222,10 +224,3 @@ class Ward:
         # The others are the monitor's own: a slow machine interrupts the monitoring long enough to say so.
         alerts = [alert for alert in map(json.loads, values) if alert["rule"] == worker.ALERT["rule"]]
         return [f"{alert['id']} {alert['state']}" for alert in alerts]
-
-
-def _wait(done: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
-        time.sleep(0.05)

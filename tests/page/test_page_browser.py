@@ -13,6 +13,7 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kernels.intake.ring import NO_VALUE
 from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
+from moments import wait_until
 from page_browser import RATE_HZ, Feed, drawn, heart, ink_of, opened, tile
 from playwright.sync_api import Browser, expect
 from test_page_ward import alert, beat
@@ -26,9 +27,13 @@ def test_traces_move_and_carry_the_samples_that_were_sent(browser: Browser, page
     with Feed(page, signals), opened(browser, page.url) as seen:
         before = drawn(seen, "bed-1", least=400)
         for signal in signals:
-            shown = drawn(seen, signal.stream, least=400, beyond=before["drawn"] + 250)
-            assert shown["samples"] == signal.samples[0, shown["first"] : shown["drawn"]].tolist()
-            assert shown["newest"] - shown["drawn"] < 0.8 * RATE_HZ
+
+            def is_near(stream: str = signal.stream, of: np.ndarray = signal.samples[0]) -> bool:
+                shown = drawn(seen, stream, least=400, beyond=before["drawn"] + 250)
+                assert shown["samples"] == of[shown["first"] : shown["drawn"]].tolist()
+                return bool(shown["newest"] - shown["drawn"] < 0.8 * RATE_HZ)
+
+            wait_until(is_near)
         ink = ink_of(seen, '[data-stream="bed-1"] canvas')
         assert ink.mean() > 0.25
 

@@ -137,11 +137,11 @@ def test_5000_beds_that_are_known_by_beats_and_alerts_alone_take_less_than_a_sec
     for beds in (5_000, 20_000):
         records = [beat(f"bed-{k}", 0.0) if k % 2 else alert(f"bed-{k}", "asystole") for k in range(beds)]
         ward = Ward()
-        began_s = time.process_time()
+        began_s = time.thread_time()
         for at in range(0, beds, 500):
             ward.add_records(records[at : at + 500])
             ward.part("", 0, 64, START_US)
-        took_s[beds] = time.process_time() - began_s
+        took_s[beds] = time.thread_time() - began_s
         assert ward.part("", 0, 0, START_US)["streams"] == beds
     assert took_s[5_000] < 1.0
     assert took_s[20_000] < 8 * took_s[5_000]

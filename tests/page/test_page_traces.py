@@ -151,9 +151,9 @@ def test_5000_streams_take_less_than_100_mb_and_a_tenth_of_real_time() -> None:
         values = [
             encode_chunk(f"bed-{n}", 1, 50 * k, START_US + 200_000 * k, 250.0, ["II"], samples) for n in range(5000)
         ]
-        began = time.process_time()
+        began = time.thread_time()
         add(traces, *values)
-        took_s.append(time.process_time() - began)
+        took_s.append(time.thread_time() - began)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(traces.numbers) == 5000

@@ -19,6 +19,7 @@ from beatwire.records import Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
 from kafka_messages import beats, positions_after, send, take, values_in
+from moments import LIMIT_S
 from quiet_graph import QuietGraph
 
 pytestmark = pytest.mark.kafka
@@ -175,7 +176,7 @@ def test_a_member_that_gave_partitions_up_begins_anew(kafka):
 
 def next_tick(source: Source, after: int = 0) -> PolledTick:
     """Return the first tick of the next epoch, perhaps without messages; read replays of the last one to their end."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         polled = source.take(0.05)
         if polled is not None and polled.epoch > after and not polled.replay:

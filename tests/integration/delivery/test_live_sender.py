@@ -34,7 +34,7 @@ def test_a_producer_that_has_lost_its_broker_is_replaced_and_everything_arrives_
             sender.check()
             return sender.replaced == 1
 
-        wait(looked, 20)
+        wait(looked)
         sender.send(names.SAMPLES, KEYS, [b"50", b"50"])
         sender.flush()
         assert sender.unacknowledged() == 0

@@ -52,7 +52,7 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
             polled = source.take(0.05)
             if polled is None and (pending := source.take_pending()):
                 sink.end_pending_transactions(pending, source)
-            assert time.monotonic() - began_s < 20
+            assert time.monotonic() - began_s < 45  # the broker ends it after a minute
         sink.end_open_transactions(source)
         assert polled.positions == {p: at.offset + 1 for p, at in positions.items()}
         sink.publish(beats(b"2"), positions_after(polled), source, polled.epoch)
@@ -96,7 +96,7 @@ def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_n
             assert commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
             source.rewind()
             pending: list[TopicPartition] = []
-            wait(lambda: source.take(0.05) is None and bool(pending.extend(source.take_pending()) or pending), 30)
+            wait(lambda: source.take(0.05) is None and bool(pending.extend(source.take_pending()) or pending))
             sink.end_pending_transactions(pending, source)
             assert commits.has_pending_commits(
                 kafka.cluster, "g", names.SAMPLES, positions

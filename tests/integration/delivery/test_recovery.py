@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from moments import LIMIT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -91,7 +92,7 @@ def test_a_backlog_is_processed_completely(kafka, ward):
         feed(3_000)
     worker = ours.start_worker("--until", str(ours.sent * len(ours.streams)))
     ours.wait_done()
-    assert worker.wait(30) == 0
+    assert worker.wait(LIMIT_S) == 0
     assert ours.surplus_and_missing() == ({}, {})
 
 
@@ -148,5 +149,5 @@ print(commits.committed_offsets(cluster, "ward", names.SAMPLES, range(4)))
             own_kafka.stop()
             own_kafka.start()
             time.sleep(2.0)
-        out, _ = process.communicate("", timeout=30)
+        out, _ = process.communicate("", timeout=LIMIT_S)
     assert (process.returncode, out) == (0, "{0: 0, 1: 0, 2: 0, 3: 0}\n")

@@ -16,7 +16,7 @@ def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait
     expected, admin = list(topics.TOPICS), kafka.cluster.admin()
     for future in admin.delete_topics(expected).values():
         future.result(20)
-    wait(lambda: not set(expected) & set(admin.list_topics(timeout=10).topics), 30)
+    wait(lambda: not set(expected) & set(admin.list_topics(timeout=10).topics))
     command = ["topics", "--bootstrap-servers", kafka.bootstrap]
     with pytest.raises(UserError, match=f"'ecg.beats'.*; create the topics with: beatwire {' '.join(command)}"):
         topics.check_broker(kafka.cluster, expected)

@@ -4,6 +4,7 @@ import struct
 import time
 
 import pytest
+from beatwire.kafka.consuming.batch import PolledTick
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing import torn
@@ -12,8 +13,9 @@ from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.publishing.torn import find_torn
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.wire import names
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from kafka_messages import beats, positions_after, send, take
+from moments import wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -29,18 +31,29 @@ def count_as_committed(kafka, name: str) -> None:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "x"})
     partitions = consumer.list_topics(STATES, timeout=10).topics[STATES].partitions
     consumer.assign([TopicPartition(STATES, p, 0) for p in partitions])
-    found, deadline = None, time.monotonic() + 3
-    while time.monotonic() < deadline:
-        for message in consumer.consume(100, 0.1):
-            if message.error() is None and name.encode() in message.key() and message.value()[STATUS] == ONGOING:
-                found = message
+    found: list[Message] = []
+
+    def is_read_to_the_end() -> bool:
+        messages = consumer.consume(100, 0.5)
+        found.extend(
+            m for m in messages if m.error() is None and name.encode() in m.key() and m.value()[STATUS] == ONGOING
+        )
+        return bool(found) and not messages
+
+    wait_until(is_read_to_the_end)
     consumer.close()
-    assert found is not None
-    value = found.value()[:STATUS] + struct.pack("b", COMPLETE_COMMIT) + found.value()[STATUS + 1 :]
+    last = found[-1]
+    value = last.value()[:STATUS] + struct.pack("b", COMPLETE_COMMIT) + last.value()[STATUS + 1 :]
     failures: list[object] = []
-    producer.produce(STATES, value, found.key(), found.partition(), on_delivery=lambda error, _: failures.append(error))
+    producer.produce(STATES, value, last.key(), last.partition(), on_delivery=lambda error, _: failures.append(error))
     producer.flush(10)
     assert failures == [None]
+
+
+def commit(source: Source, polled: PolledTick, at_ms: int) -> None:
+    """Commit what was polled as of a time, and wait until the broker has it."""
+    source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
+    wait_until(lambda: source.take(0.05) or source.committed(polled.positions) == polled.positions)
 
 
 def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
@@ -60,8 +73,7 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
         dead.send(outgoing.topic, outgoing.keys, outgoing.values)
         dead.producer.flush(10)
         at_ms = int(time.time() * 1000) + later_ms
-        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
-        source.take(0.5)
+        commit(source, polled, at_ms)
     count_as_committed(kafka, name)
     kafka.kill()
     kafka.start()
@@ -95,8 +107,7 @@ def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_ti
         successor.send(outgoing.topic, outgoing.keys, outgoing.values)
         successor.producer.commit_transaction(20)
         at_ms = int(time.time() * 1000)
-        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
-        source.take(0.5)
+        commit(source, polled, at_ms)
     assert find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS]) == []
     monkeypatch.setattr(torn, "_LONG_MS", 1_000)
     assert [at.published for at in find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])] == [False]

@@ -1,7 +1,6 @@
 """The brokers of the compose files: Apache Kafka accepts every setting and knows its name; the cluster runs."""
 
 import re
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.local.broker import LocalKafka
+from beatwire.kafka.local.broker import LocalKafka, free_port
 from beatwire.kafka.local.jvm import find_jars, find_java
 from beatwire.kafka.reachability import broker_responds
 from compose_files import FILES, commands, merged
@@ -72,20 +71,12 @@ def test_kafka_formats_its_folder_with_the_settings(number: int, tmp_path: Path,
     formatted(number, tmp_path / "broker")
 
 
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as open_sockets:
-        probes = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
-
-
 @pytest.mark.slow
 def test_the_cluster_has_three_copies_of_each_message_and_four_workers_are_ready(
     tmp_path: Path, need_kafka: None, wait: Callable[[Callable[[], bool], float], None]
 ) -> None:
     """The cluster of compose.cluster.yaml as processes of this machine; only addresses are replaced."""
-    ports = free_ports(10)
+    ports = [free_port() for _ in range(10)]
     names = ["kafka", "kafka-2", "kafka-3"]
     addresses = {f"{name}:{port}": f"127.0.0.1:{ports[3 * k + at]}"
                  for k, name in enumerate(names) for at, port in enumerate((9092, 9093))}  # fmt: skip
@@ -119,10 +110,10 @@ def test_the_cluster_has_three_copies_of_each_message_and_four_workers_are_ready
             path = formatted(1 + number, tmp_path / names[number], of(number))
             running(java("kafka.Kafka", str(path)), f"{names[number]}.log", is_broker=True)
         admin = cluster.admin()
-        wait(lambda: broker_responds(cluster) and len(admin.list_topics(timeout=5).brokers) == 3, 120)
+        wait(lambda: broker_responds(cluster) and len(admin.list_topics(timeout=5).brokers) == 3)
         subprocess.run([*beatwire, *create], check=True, capture_output=True)
         running([*beatwire, *monitor], "monitor.log")
-        wait(ready, 120)
+        wait(ready)
         found = admin.list_topics(timeout=10).topics
         copies = [part.isrs for name in topics.TOPICS for part in found[name].partitions.values()]
         resource: Any = ConfigResource(ConfigResource.Type.TOPIC, "ecg.alerts")

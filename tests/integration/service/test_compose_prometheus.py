@@ -5,7 +5,6 @@ In the heavy suite; skipped without the package (``apt-get install prometheus``)
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.parse
@@ -17,8 +16,9 @@ from typing import Any
 
 import pytest
 import yaml
-from beatwire.kafka.local.broker import LocalKafka
+from beatwire.kafka.local.broker import LocalKafka, free_port
 from compose_files import FOLDER, expressions, read, rules
+from moments import LIMIT_S
 
 pytestmark = pytest.mark.slow
 CONFIG = FOLDER / "prometheus" / "prometheus.yaml"
@@ -33,12 +33,6 @@ def program(name: str) -> str:
     return found
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def running(command: list[str], log: Path) -> Iterator[None]:
     with log.open("w") as out:
@@ -47,7 +41,7 @@ def running(command: list[str], log: Path) -> Iterator[None]:
             yield
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(LIMIT_S)
 
 
 def answer(port: int, path: str, **query: str) -> Any:
@@ -101,9 +95,9 @@ def test_every_expression_of_the_dashboard_returns_data_of_a_real_monitor(
         started.enter_context(running([*beatwire, *monitor, bootstrap], tmp_path / "monitor.log"))
         started.enter_context(running([*beatwire, *ward, bootstrap], tmp_path / "ward.log"))
         started.enter_context(running(server, tmp_path / "prometheus.log"))
-        wait(scraped, 60)
+        wait(scraped)
         try:
-            wait(answered, 120)
+            wait(answered)
         except AssertionError:
             log = (tmp_path / "monitor.log").read_text()[-2000:]
             raise AssertionError(f"no data: {sorted(missing)}\n{log}") from None

@@ -13,6 +13,7 @@ from beatwire.kafka.publishing.sender import Sender
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.avro import encode_chunk
+from moments import LIMIT_S
 from monitored import get
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -44,7 +45,7 @@ class Lines:
                 self._served.set()
 
     def port(self) -> int:
-        assert self._served.wait(30), self.events
+        assert self._served.wait(LIMIT_S), self.events
         return next(event["port"] for event in self.events if event["event"] == "serving")
 
     def end(self) -> list[dict[str, Any]]:
@@ -72,13 +73,13 @@ def test_two_workers_are_served_on_one_port(kafka, wait):
         port = lines.port()
         assert get(port, "/readyz")[0] == 503
         assert get(port, "/healthz")[0] == 200
-        wait(lambda: get(port, "/readyz")[0] == 200, 60)
+        wait(lambda: get(port, "/readyz")[0] == 200)
         chunk = np.arange(50, dtype=np.int16)
         values = [encode_chunk(f"bed-{k}", 1, 0, 0, 250.0, ["II"], chunk) for k in range(STREAMS)]
         with Sender(kafka.cluster) as sender:
             sender.send(names.SAMPLES, [f"bed-{k}".encode() for k in range(STREAMS)], values)
             sender.send(names.SAMPLES, [b"bed-0"], [b"{}"])
-        wait(lambda: sum(totals(port, "beatwire_messages_total").values()) == STREAMS + 1, 30)
+        wait(lambda: sum(totals(port, "beatwire_messages_total").values()) == STREAMS + 1)
         messages = totals(port, "beatwire_messages_total")
         assert messages.keys() == {"1", "2"}
         assert min(messages.values()) > 0
@@ -86,7 +87,7 @@ def test_two_workers_are_served_on_one_port(kafka, wait):
         assert sum(totals(port, "beatwire_rejects_total").values()) == 1
         assert min(totals(port, "beatwire_assigned_partitions").values()) > 0
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT_S) == 0
     finally:
         if process.poll() is None:
             process.kill()

@@ -77,15 +77,15 @@ def test_the_page_survives_an_outage_of_the_broker_and_says_so(own_kafka, wait):
                 sender.send(names.SAMPLES, [s.stream.encode()], [s.chunk(0, 50)])
                 return s.stream in page.ward.slots([s.stream])
 
-            wait(lambda: arrives(stopped), 20)
+            wait(lambda: arrives(stopped))
             sender.flush()
         own_kafka.stop()
-        client.until(lambda: any(m.get("broker") == "disconnected" for m in client.messages), 20)
+        client.until(lambda: any(m.get("broker") == "disconnected" for m in client.messages))
         own_kafka.start()
         with Sender(own_kafka.cluster) as sender:
-            wait(lambda: arrives(again), 30)
+            wait(lambda: arrives(again))
         client.messages.clear()
-        client.until(lambda: any(m.get("broker") == "connected" and m["streams"] == 2 for m in client.messages), 20)
+        client.until(lambda: any(m.get("broker") == "connected" and m["streams"] == 2 for m in client.messages))
 
 
 def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(kafka, wait):
@@ -100,7 +100,7 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
             got.extend(follower.records(0.05))
             return len(got) >= count
 
-        wait(lambda: received(1), 20)
+        wait(lambda: received(1))
         for future in admin.create_partitions([NewPartitions(names.BEATS, 12)]).values():
             future.result(20)
         publish(kafka, *(beat(f"bed-{k}", 2.0) for k in range(40)))
@@ -108,13 +108,13 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
             future.result(20)
         with Sender(kafka.cluster) as sender:
             sender.send("ecg.later", [b"k"], [b"v"])
-        wait(lambda: received(42), 30)
+        wait(lambda: received(42))
         assert not follower.records(0.2)
     assert sum(record.topic == names.BEATS for record in got) == 41
     assert [record.value for record in got if record.topic == "ecg.later"] == [b"v"]
     with Follower(kafka.cluster, {names.BEATS: 60.0}, most_back=1) as follower:
         few = []
-        wait(lambda: few.extend(follower.records(0.05)) or len(few) >= 5, 20)
+        wait(lambda: few.extend(follower.records(0.05)) or len(few) >= 5)
         assert len(few) < 41, "so many messages of a partition at most"
     for future in admin.delete_topics(["ecg.later"]).values():
         future.result(20)

