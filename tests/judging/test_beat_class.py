@@ -228,7 +228,4 @@ def test_room_for_another_lead_keeps_what_is_stored() -> None:
     state.history.shape[2, 5, 0, 7] = state.history.normal[2, 0, 7] = 4
     stage.grow(state, 2, 2)
     assert state.history.shape.shape[:3] == (3, state.history.shape.shape[1], 2)
-    assert (state.history.shape[2, 5, :, 7].tolist(), state.history.normal[2, :, 7].tolist()) == (
-        [4, 0],
-        [4, 0],
-    )
+    assert (state.history.shape[2, 5, :, 7].tolist(), state.history.normal[2, :, 7].tolist()) == ([4, 0], [4, 0])

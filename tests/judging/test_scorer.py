@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import beatwire
@@ -23,7 +23,6 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
-from beatwire.service.observing.scorer_log import ScorerLog
 from laws import Run, Signal, collect
 from simulated import SimulatedCard
 
@@ -249,18 +248,6 @@ def test_a_scorer_of_few_or_strange_windows_is_not_written(networks: ModuleType,
     with pytest.raises(UserError, match=r"expected values of shape \[4000\]"):
         save_scorer(networks.Whole(), tmp_path / "x.pt2", normal())
     assert not list(tmp_path.iterdir())
-
-
-def test_the_log_says_once_that_a_scorer_fails_and_that_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
-    scorer = SimpleNamespace(failure=None)
-    log = ScorerLog(scorer)
-    with caplog.at_level("INFO"):
-        for failure in (None, "broken", "broken", None, None):
-            scorer.failure = failure
-            log.note(None)
-    assert [record.getMessage() for record in caplog.records] == [
-        "--scorer: gives no scores: broken", "--scorer: gives scores again",
-    ]  # fmt: skip
 
 
 def test_a_backend_with_a_card_runs_the_scorer_between_the_network_and_what_follows(peak: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from beatwire.recordings import NO_VALUE, as_recording
+from beatwire.recordings import NO_VALUE, as_recording, units
+from beatwire.recordings.units import to_units
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,3 +229,14 @@ def test_what_is_no_ecg_is_one_line(what: str) -> None:
         beatwire.analyze(source, FS)
     assert "\n" not in str(error.value)
     assert "--" not in str(error.value)
+
+
+def test_the_conversion_to_int16_does_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(7).normal(0, 1, (2, 1000))
+    values[0, [3, 500]], values[1, :40] = (np.nan, np.inf), np.nan
+    whole = to_units(list(values), [1000.0, 500.0])
+    monkeypatch.setattr(units, "_HOST_BLOCK", 7)
+    blocks = to_units(list(values), [1000.0, 500.0])
+    assert np.array_equal(whole[0], blocks[0])
+    assert whole[1:] == blocks[1:]
+    assert np.count_nonzero(whole[0] == NO_VALUE) == 42

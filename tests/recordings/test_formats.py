@@ -11,131 +11,19 @@ import pandas as pd
 import pytest
 import scipy.io
 from acq_files import write_acq
-from beatwire.recordings import NO_VALUE, formats, read_blocks, read_recording
+from beatwire.recordings import NO_VALUE, formats, read_recording
 from dicom_files import write_dicom
 from draws import draws
+from edf_files import write_edf
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sources import message_of
+from sources import UV_PER, heart, message_of
 
 edfio = pytest.importorskip("edfio", reason="needs edfio (pip install 'beatwire[formats]')")
 pydicom = pytest.importorskip("pydicom", reason="needs pydicom (pip install 'beatwire[formats]')")
 pytest.importorskip("bioread", reason="needs bioread (pip install 'beatwire[formats]')")
 
 NUMBER = count()
-UV_PER = {"mV": 1000.0, "uV": 1.0, "V": 1e6}
-SECONDS = 20
-
-
-def heart(rate_hz: float, seconds: float = SECONDS) -> np.ndarray:
-    """Return an ECG of 75 beats a minute in millivolts."""
-    recording = read_recording(f"synthetic:seconds={seconds:g},rate={rate_hz:g},bpm=75,noise=0.01")
-    return recording.samples[0] * recording.uv_per_unit / 1000
-
-
-def write_edf(path: Path, mv: np.ndarray, rate_hz: float, seconds: int = SECONDS, **kwargs: object) -> None:
-    signal = edfio.EdfSignal(mv, rate_hz, label="ECG II", physical_dimension="mV", physical_range=(-10, 10))
-    edfio.Edf([signal], data_record_duration=1, **kwargs).write(path)
-
-
-@settings(max_examples=draws(40), deadline=None)
-@given(
-    rates=st.lists(st.sampled_from([100, 125, 200, 250]), min_size=1, max_size=3),
-    units=st.lists(st.sampled_from(["mV", "uV", "V", "adu"]), min_size=3, max_size=3),
-    low=st.floats(-9, -2), high=st.floats(2, 9), turned=st.booleans(), seed=st.integers(0, 99), bdf=st.booleans(),
-)  # fmt: skip
-def test_each_signal_of_an_edf_file_has_its_own_rate_unit_and_range(
-    rates: list[int], units: list[str], low: float, high: float, turned: bool, seed: int, bdf: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
-    path = tmp_path_factory.getbasetemp() / f"e{next(NUMBER)}.x"
-    rng = np.random.default_rng(seed)
-    kind, signal_kind = (edfio.Bdf, edfio.BdfSignal) if bdf else (edfio.Edf, edfio.EdfSignal)
-    signals, truth = [], []
-    for k, (rate, unit) in enumerate(zip(rates, units, strict=False)):
-        mv = rng.uniform(low, high, 3 * rate)
-        per = 1000 / UV_PER.get(unit, 1000)
-        limits = (float(f"{low * per:.3g}") * 1.1, float(f"{high * per:.3g}") * 1.1)
-        signals.append(signal_kind(mv * per, rate, label=f"ECG {k}", physical_dimension=unit, physical_range=limits))
-        truth.append(-mv if turned else mv)
-    signals.append(signal_kind(np.zeros(3), 1, label="SpO2", physical_dimension="%", physical_range=(0, 100)))
-    kind(signals, annotations=[edfio.EdfAnnotation(0.5, None, "note")]).write(path)
-    if turned:  # the largest digital value stands for the smallest physical one
-        content = bytearray(path.read_bytes())
-        n = int(content[252:256])
-        for k in range(len(rates)):
-            low_at, high_at = (256 + n * before + 8 * k for before in (104, 112))
-            lowest, highest = content[low_at : low_at + 8], content[high_at : high_at + 8]
-            content[low_at : low_at + 8], content[high_at : high_at + 8] = highest, lowest
-        path.write_bytes(content)
-    for k, (rate, unit) in enumerate(zip(rates, units, strict=False)):
-        recording = read_recording(path, column=f"ECG {k}", lead="all")
-        assert (recording.rate_hz, recording.samples.shape) == (rate, (1, 3 * rate))
-        if unit == "adu":
-            assert recording.uv_per_unit == 0
-            continue
-        got = recording.samples[0] * recording.uv_per_unit / 1000
-        got, expected = got - got.mean(), truth[k] - truth[k].mean()  # a scale may subtract an offset, and says so
-        assert np.abs(got - expected).max() <= 0.011
-        joined = np.concatenate([b.samples[0] for b in read_blocks(path, column=f"ECG {k}", samples=3 * rate)])
-        assert np.array_equal(joined, recording.samples[0])
-    if any(unit != "adu" for unit in units[: len(rates)]):
-        assert "SpO2" not in read_recording(path, lead="all").leads
-
-
-def test_the_gaps_of_a_discontinuous_edf_file_are_where_its_times_say(tmp_path: Path) -> None:
-    path, mv = tmp_path / "d.edf", heart(200, 6)
-    write_edf(path, mv, 200, annotations=[])
-    content = bytearray(path.read_bytes())
-    content[192:197] = b"EDF+D"
-    for record, onset in enumerate([0, 1, 4.5, 5.5, 6.5, 20]):
-        old, new = f"+{record}\x14\x14".encode(), f"+{onset:g}\x14\x14".encode()
-        at = content.find(old + b"\0", 768 + record * (400 + 8))
-        content[at : at + len(new)] = new
-    path.write_bytes(content)
-    recording = read_recording(path)
-    assert recording.samples.shape == (1, 4200)
-    assert recording.notes == ("2 gaps in its times, 15 s without samples",)
-    values = recording.samples[0] * recording.uv_per_unit / 1000
-    for record, at in enumerate([0, 200, 900, 1100, 1300, 4000]):
-        assert np.abs(values[at : at + 200] - mv[200 * record : 200 * record + 200]).max() < 1e-3
-    assert (recording.samples[0] == NO_VALUE).sum() == 3000
-    content[at - 4 : at] = content[at - 4 : at]
-    path.write_bytes(bytes(content).replace(b"+20\x14", b"+2\x14\0"))
-    assert message_of(path) == (
-        "d.edf: expected data records in the order of time, less than a day apart; got 6.5 s then 2 s (records 5 and 6)"
-    )
-
-
-def test_an_edf_file_that_is_cut_or_was_not_closed_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "c.edf"
-    write_edf(path, heart(200), 200)
-    content = path.read_bytes()
-    path.write_bytes(content[:-1000])
-    assert message_of(path) == "c.edf: expected 20 data records of 1 s; got 17"
-    path.write_bytes(content[:236] + b"-1      " + content[244:-1000])
-    recording = read_recording(path)
-    assert (recording.samples.shape, recording.notes) == ((1, 3400), ("its header states no length: it holds 17 s",))
-    path.write_bytes(content[:300])
-    assert message_of(path).startswith("c.edf: expected an EDF or BDF file; got")
-
-
-def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
-    mv = heart(100)
-    labels = ("EEG Fpz-Cz", "C3-A2", "EOG horizontal", "ECG", "EMG submental", "Resp oro-nasal")
-    signals = [
-        edfio.EdfSignal(mv * 1000, 100, label=label, physical_dimension="uV", physical_range=(-9999, 9999))
-        for label in labels
-    ]
-    edfio.Edf(signals).write(tmp_path / "sleep.edf")
-    recording = read_recording(tmp_path / "sleep.edf", lead="first")
-    assert recording.leads == ("ECG",)
-    assert recording.notes == ("left out: EEG Fpz-Cz, C3-A2, EOG horizontal, EMG submental, Resp oro-nasal",)
-    assert read_recording(tmp_path / "sleep.edf", column="C3-A2").leads == ("C3-A2",)
-    edfio.Edf(signals[:1]).write(tmp_path / "eeg.edf")
-    assert message_of(tmp_path / "eeg.edf") == (
-        "eeg.edf: expected a lead in volts; got EEG Fpz-Cz, named like other signals (choose with --column)"
-    )
 
 
 @settings(max_examples=draws(25), deadline=None)

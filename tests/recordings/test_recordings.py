@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.recordings import NO_VALUE, Recording, read_recording, units
-from beatwire.recordings.units import to_units
+from beatwire.recordings import NO_VALUE, Recording, read_recording
 from beatwire.tables import parse
 from sources import message_of
 
@@ -279,17 +278,6 @@ def test_missing_numbers_are_parsed_by_pyarrow_too(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("parsed by pandas"))
     recording = read_recording(write(tmp_path / "x.csv", [["0.1"], ["nan"], [""], ["-"], ["0.2"]]), fs=250)
     assert (recording.samples[0] == NO_VALUE).tolist() == [False, True, True, True, False]
-
-
-def test_the_conversion_to_int16_does_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(7).normal(0, 1, (2, 1000))
-    values[0, [3, 500]], values[1, :40] = (np.nan, np.inf), np.nan
-    whole = to_units(list(values), [1000.0, 500.0])
-    monkeypatch.setattr(units, "_HOST_BLOCK", 7)
-    blocks = to_units(list(values), [1000.0, 500.0])
-    assert np.array_equal(whole[0], blocks[0])
-    assert whole[1:] == blocks[1:]
-    assert np.count_nonzero(whole[0] == NO_VALUE) == 42
 
 
 @pytest.mark.skipif(find_spec("cudf") is not None, reason="cuDF is installed")

@@ -1,27 +1,23 @@
 """WFDB records in every layout: formats, gains, frames, skews and segments are drawn, and the truth is known."""
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-import fsspec
 import numpy as np
 import pytest
 import wfdb
-from beatwire.errors import UserError
 from beatwire.recordings import NO_VALUE, Recording, as_recording, read_blocks, read_recording
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sources import message_of
+from sources import UV_PER
 
 BITS = {
     "80": 8, "508": 8, "310": 10, "311": 10, "212": 12, "16": 16, "61": 16, "160": 16, "516": 16, "24": 24, "524": 24,
     "32": 24, "8": 12,
 }  # fmt: skip
-UV_PER = {"mV": 1000.0, "uV": 1.0, "V": 1e6}
 FLAC = ("508", "516", "524")
 NUMBER = count()
 
@@ -222,93 +218,3 @@ def test_leads_of_different_rates_meet_at_the_highest_one_and_it_is_said(
     assert ("interpolation" in " ".join(recording.notes)) == (len(set(rates)) > 1)
     cut = [b.samples for b in read_blocks(folder / name, samples=37)]
     assert np.array_equal(np.concatenate(cut, axis=1), recording.samples)
-
-
-@pytest.mark.parametrize(
-    ("unit", "uv"), [("mV", 5.0), ("uV", 0.005), ("µV", 0.005), ("V", 5000.0), ("adu", 0.0), ("NU", 0.0), ("", 5.0)]
-)
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_the_unit_decides_and_one_that_is_not_known_is_not_calibrated(
-    tmp_path: Path, unit: str, uv: float, encoding: str
-) -> None:
-    (tmp_path / "u.dat").write_bytes(np.arange(-300, 300, dtype="<i2").tobytes())
-    gain = f"200/{unit}" if unit else "200"
-    (tmp_path / "u.hea").write_bytes(f"u 1 250 600\nu.dat 16 {gain} 16 0 0 0 0 II\n".encode(encoding))
-    recording = read_recording(tmp_path / "u")
-    assert recording.uv_per_unit == pytest.approx(uv)
-    assert ("not calibrated" in " ".join(recording.notes)) == (uv == 0)
-    assert np.array_equal(recording.samples[0], np.arange(-300, 300))
-
-
-def test_a_negative_gain_turns_the_lead_over(tmp_path: Path) -> None:
-    (tmp_path / "n.dat").write_bytes(np.arange(100, dtype="<i2").tobytes())
-    (tmp_path / "n.hea").write_text("n 1 250 0\nn.dat 16 -200(10)/mV 16 0 0 0 0 II\n")
-    assert np.array_equal(read_recording(tmp_path / "n").samples[0], 10 - np.arange(100))
-
-
-def test_a_header_without_a_rate_has_that_of_wfdb_and_it_is_said(tmp_path: Path) -> None:
-    (tmp_path / "n.dat").write_bytes(np.arange(100, dtype="<i2").tobytes())
-    (tmp_path / "n.hea").write_text("n 1\nn.dat 16\n")
-    recording = read_recording(tmp_path / "n")
-    assert (recording.rate_hz, recording.uv_per_unit, recording.samples.shape) == (250, 0, (1, 100))
-    assert recording.notes[0] == "its header states no rate: 250 Hz, the default of WFDB"
-    assert read_recording(tmp_path / "n", fs=500).rate_hz == 500
-
-
-@pytest.mark.parametrize("name", [".", "..", "../x.dat", "/etc/passwd", "a/../../x", "C:\\x.dat", "..\\x.dat"])
-@pytest.mark.parametrize("kind", ["signal", "segment"])
-def test_a_name_that_leads_out_of_the_folder_is_refused_in_one_line(tmp_path: Path, name: str, kind: str) -> None:
-    line = f"{name} 16 200 16 0 0 0 0 II" if kind == "signal" else f"{name} 10"
-    (tmp_path / "r.hea").write_text(f"r{'/1' if kind == 'segment' else ''} 1 250 10\n{line}\n")
-    message = message_of(tmp_path / "r")
-    assert message == f"r.hea: expected the name of a file in its folder; got {name!r}"
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ("", "r.hea: expected a WFDB header; the file is empty"),
-        ("r 0 250 10\n", "r: expected signals; its header states none"),
-        ("r 2 250 10\nr.dat 16 200\n", "r.hea: expected 2 signals; got 1"),
-        ("r 1 250 10\nr.dat\n", "r.hea: line 2: expected a file and its format; got 'r.dat'"),
-        ("r 1 250 ten\nr.dat 16\n", "r.hea: line 1: expected a number of samples; got 'ten'"),
-        ("r 1 fast 10\nr.dat 16\n", "r.hea: line 1: expected a rate in Hz; got 'fast'"),
-        ("# a comment\nr 1 250 10\nr.dat 16 200 16 zero\n", "r.hea: line 3: expected a whole number; got 'zero'"),
-        ("r 1 250 10\nr.dat 16 mV\n", "r.hea: line 2: expected a gain; got 'mV'"),
-        ("r 1 250 10\nr.dat 77 200\n", "r.dat: expected one of the formats 8, 16, 24, 32, 61, 80, 160, 212, 310, 311"),
-        ("r 1 250 10\n. 16 200\n", "r.hea: expected the name of a file in its folder; got '.'"),
-        ("r/2 1 250 20\ns 10\nr 10\n", "s: expected a WFDB record; there is no s.hea"),
-        ("r/1 1 250 20\nr 20\n", "r: expected segments without segments of their own; got r"),
-        ("r/1 1 250 20\n~ 20\n", "r: expected segments with signals; there are none"),
-    ],
-)
-def test_a_damaged_header_is_one_error_of_one_line(tmp_path: Path, header: str, message: str) -> None:
-    (tmp_path / "r.hea").write_text(header)
-    (tmp_path / "r.dat").write_bytes(bytes(20))
-    found = message_of(tmp_path / "r")
-    assert found.startswith(message)
-    assert "\n" not in found
-
-
-def test_the_segments_of_a_record_at_an_address_are_fetched(tmp_path: Path) -> None:
-    memory = fsspec.filesystem("memory")
-    for name, gain in (("a", 200), ("b", 400)):
-        memory.pipe(f"/far/sub/{name}.dat", (np.arange(-gain, gain, dtype="<i2")).tobytes())
-        memory.pipe(f"/far/sub/{name}.hea", f"{name} 1 250 {2 * gain}\n{name}.dat 16 {gain} 16 0 0 0 0 II\n".encode())
-    memory.pipe("/far/r.hea", b"r/3 1 250 1300\nsub/a 400\n~ 100\nsub/b 800\n")
-    recording = read_recording("memory://far/r")
-    uv = recording.samples[0] * recording.uv_per_unit
-    assert np.allclose([uv[0], uv[399], uv[500], uv[1299]], [-1000, 995, -1000, 997.5])
-    assert (recording.samples[0, 400:500] == NO_VALUE).all()
-
-
-@settings(max_examples=draws(200), deadline=None)
-@given(text=st.text(st.sampled_from("r/ 0129.:+x()~-#V\nm.dat16"), max_size=60), raw=st.binary(max_size=40))
-def test_no_header_and_no_file_raises_anything_but_a_user_error(
-    text: str, raw: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder, name = tmp_path_factory.getbasetemp(), f"fuzz{next(NUMBER)}"
-    (folder / f"{name}.dat").write_bytes(raw)
-    (folder / f"{name}.hea").write_bytes(f"{name} 1 250 {text}".encode() if len(text) % 2 else text.encode())
-    with suppress(UserError):
-        read_recording(folder / name)

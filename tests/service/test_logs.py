@@ -4,11 +4,13 @@ import json
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from beatwire.cli import main as command_line
 from beatwire.errors import UserError
 from beatwire.service.observing import logs
+from beatwire.service.observing.scorer_log import ScorerLog
 
 
 @pytest.fixture(autouse=True)
@@ -100,3 +102,15 @@ def test_a_user_error_is_a_red_line_for_people(capsys: pytest.CaptureFixture[str
     logs.configure("console")
     command_line._print_error(UserError("x: expected 1; got 2"), "red")
     assert "beatwire: x: expected 1; got 2" in capsys.readouterr().err
+
+
+def test_the_log_says_once_that_a_scorer_fails_and_that_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
+    scorer = SimpleNamespace(failure=None)
+    log = ScorerLog(scorer)
+    with caplog.at_level("INFO"):
+        for failure in (None, "broken", "broken", None, None):
+            scorer.failure = failure
+            log.note(None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "--scorer: gives no scores: broken", "--scorer: gives scores again",
+    ]  # fmt: skip

@@ -1,85 +1,22 @@
 """The monitor's loop with a source and a sink made of lists."""
 
-from __future__ import annotations
-
+import inspect
 import itertools
 import json
 import threading
-import time
 import weakref
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
-from beatwire.errors import FatalError
-from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming.batch import (
-    PolledTick,
-)
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.progress import Beginning
-from beatwire.kafka.publishing.sink import StaleError
-from beatwire.kafka.reading.staff import StaffReader
-from beatwire.records import Expired, RawTick
-from beatwire.service.interfaces import NoStaff
+from beatwire.records import Expired
+from beatwire.service import interfaces
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.tick_log import TickLog
 from letters import Graph
-from moments import LIMIT_S, wait_until
-
-
-def polled(
-    text: str, start: int, *, epoch: int = 1, replay: bool = False, beginning: Beginning = Beginning.ANEW
-) -> PolledTick:
-    values = [letter.encode() for letter in text]
-    positions = {0: start + len(text)} if text else {}
-    tick, origin = RawTick.of(values, now_us=1), SimpleNamespace()
-    return PolledTick(tick, origin, epoch, replay, {0: start}, positions, beginning=beginning)
-
-
-class Ticks:
-    """A source of given ticks, and a sink that stores what is published."""
-
-    cluster = Cluster("nowhere")
-    partitions = epoch = 1
-    assigned = frozenset({0})
-    held = 0
-
-    def __init__(self, *ticks: PolledTick | None, stale: tuple[int, ...] = ()) -> None:
-        self.ticks, self.stale = list(ticks), stale
-        self.published: list[tuple[bytes, dict[int, Position]]] = []
-        self.attempts = 0
-        self.rewinds: list[bool] = []
-        self.pending: list[str] = []
-        self.ended: list[list[str]] = []
-
-    def take_pending(self):
-        pending, self.pending = self.pending, []
-        return pending
-
-    def end_open_transactions(self, source):
-        pass
-
-    def end_pending_transactions(self, partitions, source):
-        self.ended.append(partitions)
-
-    def take(self, timeout_s):
-        return self.ticks.pop(0) if self.ticks else None
-
-    def rewind(self, *, anew=False):
-        self.rewinds.append(anew)
-
-    def publish(self, outgoing, positions, source, epoch):
-        self.attempts += 1
-        if self.attempts in self.stale:
-            raise StaleError
-        self.published.append((b"".join(value for messages in outgoing for value in messages.values), positions))
-
-
-def run(ticks: Ticks, graph: Graph) -> Monitor:
-    monitor = Monitor(graph, ticks, ticks, read_alerts=lambda: [{"id": "a"}], clock_us=lambda: 2_000)
-    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
-    return monitor
+from quiet_graph import QuietGraph
+from ticks import Ticks, polled, run
 
 
 def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for_each_partition():
@@ -127,10 +64,10 @@ def test_a_commit_contains_the_start_of_the_tick_from_which_a_successor_replays(
 
 
 def test_the_messages_of_a_tick_are_freed_before_the_next_is_taken():
-    origins: list[weakref.ref[Messages]] = []
-
     class Messages:
         pass
+
+    origins: list[weakref.ref[Messages]] = []
 
     class Source(Ticks):
         def take(self, timeout_s):
@@ -188,10 +125,7 @@ def test_a_stale_tick_is_published_again_if_it_was_not_and_counted_once(beginnin
 
 def test_a_tick_that_is_stale_twice_is_read_again():
     ticks = Ticks(
-        polled("a", 0),
-        polled("b", 1, epoch=2, beginning=Beginning.UNPUBLISHED),
-        polled("ab", 0, epoch=3),
-        stale=(1, 2),
+        polled("a", 0), polled("b", 1, epoch=2, beginning=Beginning.UNPUBLISHED), polled("ab", 0, epoch=3), stale=(1, 2)
     )
     graph = Graph(reach=0)
     monitor = run(ticks, graph)
@@ -225,87 +159,6 @@ def test_an_empty_tick_without_output_makes_no_transaction():
     assert ticks.published == []
 
 
-def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is_back():
-    ticks, graph, away = Ticks(polled("a", 0)), Graph(), [True, True]
-
-    def read_alerts():
-        if away:
-            away.pop()
-            raise FatalError("kafka: away")
-        return [{"id": "a"}]
-
-    monitor = Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000)
-    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
-    assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
-
-
-def test_a_monitor_that_is_stopped_waits_for_no_broker():
-    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
-
-    def read_alerts():
-        stop.set()
-        raise FatalError("kafka: away")
-
-    Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000).run(stop)
-    assert graph.calls == ["reset"]
-    assert ticks.published == []
-
-
-def test_the_loop_turns_while_a_slow_log_of_alerts_is_read_and_adopts_what_it_publishes_meanwhile():
-    ticks, graph, now_s = Ticks(polled("a", 0)), Graph(), itertools.count(0.0, 3.0)
-    turned: list[float | None] = []
-
-    def read_alerts():
-        wait_until(lambda: turned.append(monitor.loop.turned_s) or ticks.published)
-        return [{"id": "a"}]
-
-    monitor = Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_s=lambda: next(now_s))
-    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
-    assert len(set(turned)) > 1
-    interrupted = json.loads(ticks.published[0][0])
-    assert interrupted["rule"] == "monitoring interrupted"
-    assert [call.count(interrupted["id"]) for call in graph.calls] == [0, 1, 0]
-
-
-@pytest.mark.parametrize("ends", ["stop", "epoch"])
-def test_a_slow_log_of_alerts_is_not_waited_for_once_it_is_not_needed(ends):
-    ticks, graph, stop, needed = Ticks(polled("a", 0), polled("b", 0, epoch=2)), Graph(), threading.Event(), []
-
-    def read_alerts():
-        if not needed:
-            needed.append(True)
-            stop.set() if ends == "stop" else setattr(ticks, "epoch", 2)
-            assert over.wait(LIMIT_S)
-        return [{"id": "a"}]
-
-    begin_s, over = time.monotonic(), threading.Event()
-    try:
-        Monitor(graph, ticks, ticks, read_alerts=read_alerts).run(stop, until=lambda _: not ticks.ticks)
-        assert time.monotonic() - begin_s < LIMIT_S / 2
-    finally:
-        over.set()
-    again = [] if ends == "stop" else ["reset", "adopt [{'id': 'a'}]", "emit b"]
-    assert graph.calls == ["reset", *again]
-
-
-def test_a_monitor_that_is_stopped_waits_for_no_answer_about_staff():
-    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
-    staff = StaffReader(Cluster("nowhere"))  # not entered: nothing is read
-    stop.set()
-    begin_s = time.monotonic()
-    assert staff.wait(stop) is False
-    assert time.monotonic() - begin_s < LIMIT_S
-
-    class Away(NoStaff):
-        def wait(self, stop: threading.Event) -> bool:
-            stop.set()
-            return False
-
-    Monitor(graph, ticks, ticks, staff=Away(), clock_us=lambda: 2_000).run(threading.Event())
-    assert graph.calls == ["reset"]
-    assert ticks.published == []
-
-
 def test_a_pending_transaction_is_ended_once_while_there_is_no_tick():
     ticks = Ticks(None, None, polled("a", 0), None)
     ticks.pending = ["partition 3"]
@@ -324,3 +177,13 @@ def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
         log.add({0: start})
     log.discard_before(3)
     assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
+
+
+def test_the_quiet_graph_has_every_member_of_the_interface_with_its_arguments():
+    members = {name: member for name, member in vars(interfaces.Graph).items() if not name.startswith("_")}
+    assert {"emit", "model_name", "report_expired"} <= set(members)
+    for name, member in members.items():
+        assert hasattr(QuietGraph, name), name
+        if inspect.isfunction(member):
+            asked, got = inspect.signature(member), inspect.signature(getattr(QuietGraph, name))
+            assert list(asked.parameters.values()) == list(got.parameters.values()), name

@@ -46,3 +46,11 @@ def record_times(onsets: list[float], size: int = 16) -> Raw:
     """Return the signal of annotations that has the times of the data records of an EDF+D file."""
     texts = b"".join(f"+{onset:.9g}\x14\x14\0".encode().ljust(2 * size, b"\0") for onset in onsets)
     return Raw("EDF Annotations", "", np.frombuffer(texts, "<i2"))
+
+
+def write_edf(path: Path, mv: np.ndarray, rate_hz: float, seconds: int = 20, **kwargs: object) -> None:
+    """Write a file of one lead by ``edfio``."""
+    import edfio
+
+    signal = edfio.EdfSignal(mv, rate_hz, label="ECG II", physical_dimension="mV", physical_range=(-10, 10))
+    edfio.Edf([signal], data_record_duration=1, **kwargs).write(path)
