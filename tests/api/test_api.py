@@ -107,16 +107,8 @@ def test_a_result_is_saved_plotted_and_printed(whole: beatwire.Result, tmp_path:
         (np.zeros(500), {"fs": 20}, "fs: expected a rate of 50-4000 Hz; got 20"),
         (np.zeros(500), {"fs": 250, "units": "kg"}, "units: expected V, mV, uV, nV or adc; got 'kg'"),
         (np.zeros(500), {"fs": 250, "gain": 0}, "gain: expected a positive number of units per millivolt; got 0"),
-        (
-            np.zeros(500),
-            {"fs": 250, "gain": 2, "units": "mV"},
-            "gain: expected units .adc. with a gain; got",
-        ),
-        (
-            np.zeros((500, 2)),
-            {"fs": 250},
-            r"array: expected the shape \[leads, n\]; got \[500, 2\]",
-        ),
+        (np.zeros(500), {"fs": 250, "gain": 2, "units": "mV"}, "gain: expected units .adc. with a gain; got"),
+        (np.zeros((500, 2)), {"fs": 250}, r"array: expected the shape \[leads, n\]; got \[500, 2\]"),
         (np.zeros((2, 2, 2)), {"fs": 250}, r"array: expected the shape \[n\] or \[leads, n\]; got \[2, 2, 2\]"),
         (np.zeros((13, 50)), {"fs": 250}, "array: expected 1-12 leads; got 13"),
         (np.zeros(0), {"fs": 250}, "array: expected samples; got none"),

@@ -14,12 +14,7 @@ LONG = Design(sigma_s=0.5, support_s=2.0, box_s=0.05)
 
 
 def responses(
-    x: np.ndarray,
-    cuts: list[tuple[int, int]],
-    *,
-    rate_hz: float = 250.0,
-    base: int = 0,
-    design: Design | None = None,
+    x: np.ndarray, cuts: list[tuple[int, int]], *, rate_hz: float = 250.0, base: int = 0, design: Design | None = None
 ) -> tuple[np.ndarray, Filter]:
     """Process int16 ``x`` [leads, n] in cuts; return the response of every sample, and the filter."""
     leads, n = x.shape

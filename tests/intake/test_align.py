@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.jit import threads
-from beatwire.kernels.intake.align import SLOT_FRESH
 from beatwire.pipeline.settings import Settings
 from beatwire.records.columns import (
     EVENT_COLUMNS,
@@ -18,6 +17,7 @@ from beatwire.records.columns import (
     FRESH_LANE,
     FRESH_SLOT,
 )
+from beatwire.records.slot_columns import SLOT_FRESH
 from beatwire.stages import align
 from beatwire.stages.support.streams import placements
 from beatwire.stages.support.streams.align_groups import Grouped

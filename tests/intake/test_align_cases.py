@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from beatwire.kernels.intake import align as columns
 from beatwire.pipeline.settings import Settings
+from beatwire.records import slot_columns as columns
 from oracles import SentChunk
 from steps import Aligner
 

@@ -206,11 +206,7 @@ def test_a_port_in_use_is_named(need_kafka):
 @pytest.mark.kafka
 def test_the_command_prints_its_address_and_stops_cleanly(need_kafka, tmp_path):
     program = f"import pathlib, beatwire.kafka.local.broker as b; b.main_broker(0, pathlib.Path({str(tmp_path)!r}))"
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as running:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         line = running.stdout.readline()
         assert line.startswith("Kafka 4.3.1 is ready at 127.0.0.1:")

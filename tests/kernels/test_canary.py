@@ -3,8 +3,6 @@
 A failure names the file to mend. No GPU is needed: numba-cuda is imported, and nothing is compiled for a device.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc

@@ -1,7 +1,5 @@
 """Bodies that vector instructions replace: the results are equal, to the bit where no float32 sums are involved."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

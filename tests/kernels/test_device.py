@@ -1,7 +1,5 @@
 """The GPU backend: in the simulator, and on a card where there is one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

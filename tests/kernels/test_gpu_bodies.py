@@ -1,7 +1,5 @@
 """Bodies that a card runs in another way write what the bodies write that they replace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from beatwire.jit.cuda import overrides

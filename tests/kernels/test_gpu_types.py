@@ -1,7 +1,5 @@
 """Kernels of a card compile for one up to LLVM's instructions: a type that CUDA lacks is found without a card."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from typing import Any

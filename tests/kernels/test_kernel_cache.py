@@ -1,7 +1,5 @@
 """Kernels are compiled before the first sample by several processes; machine code is stored between starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Kernels: every body as plain Python gives the bytes of its machine code, on the arguments of a small ward."""
 
-from __future__ import annotations
-
 import builtins
 import inspect
 import sys

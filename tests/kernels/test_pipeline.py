@@ -1,7 +1,5 @@
 """A pipeline: its subscribers, and the release of its memory."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

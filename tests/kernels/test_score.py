@@ -1,7 +1,5 @@
 """Score and history: the laws, a slow version of the history features, missing values."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from itertools import pairwise

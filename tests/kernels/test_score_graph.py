@@ -1,7 +1,5 @@
 """The score in the whole graph: scaled and uncalibrated devices, another model, the name of the model in outputs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

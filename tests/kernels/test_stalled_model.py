@@ -1,7 +1,5 @@
 """Law 6 with a scoring model that does not answer: alarms come in time, and scores when it answers again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Threads that share the items of kernels: equal output for any number of them, errors, several callers."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """With every optimisation of ``jit`` switched off the output is the same, and the laws hold."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

@@ -87,12 +87,7 @@ def _rates(summary: Mapping[str, Any]) -> str:
 
 
 def _intervals(summary: Mapping[str, Any]) -> str:
-    names = {
-        "mean": "mean_rr_ms",
-        "median": "median_rr_ms",
-        "SDNN": "sdnn_ms",
-        "RMSSD": "rmssd_ms",
-    }
+    names = {"mean": "mean_rr_ms", "median": "median_rr_ms", "SDNN": "sdnn_ms", "RMSSD": "rmssd_ms"}
     known = [f"{label} {summary[name]:.0f}" for label, name in names.items() if summary[name] is not None]
     if not known:
         return "-"

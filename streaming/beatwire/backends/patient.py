@@ -32,13 +32,7 @@ class PatientCpu(Cpu):
         return self._running is not None and not self._running.done()
 
     def embed(
-        self,
-        network: Network,
-        windows: F32,
-        scale: F32,
-        total: SupportsIndex,
-        latents: F32,
-        reconstruction_error: F32,
+        self, network: Network, windows: F32, scale: F32, total: SupportsIndex, latents: F32, reconstruction_error: F32
     ) -> bool:
         """Run the network on its thread; without an answer in time nothing is written."""
         if self.is_stalled:

@@ -15,14 +15,7 @@ from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import I16, Bank, Fresh, Placement
-from beatwire.records.columns import (
-    PLACE_AT,
-    PLACE_COUNT,
-    PLACE_FIRST,
-    PLACE_LANE,
-    PLACE_STRIDE,
-    PLACEMENT_COLUMNS,
-)
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_FIRST, PLACE_LANE, PLACE_STRIDE, PLACEMENT_COLUMNS
 from beatwire.stages.detection import beats, classify, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 

@@ -10,17 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from beatwire.cli.computing import BackendKind, GpuMemory, RecordingBackend
-from beatwire.cli.options import (
-    ColumnName,
-    Gain,
-    Json,
-    Lead,
-    ModelPath,
-    Rate,
-    examples,
-    flag,
-    option,
-)
+from beatwire.cli.options import ColumnName, Gain, Json, Lead, ModelPath, Rate, examples, flag, option
 from beatwire.cli.terminal import Line, print_message, print_result, stderr
 from beatwire.errors import UserError
 

@@ -14,10 +14,7 @@ from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicP
 if TYPE_CHECKING:
     from beatwire.configuration.show import Row
 
-EXAMPLES = examples(
-    "beatwire config --config beatwire.toml",
-    "beatwire config -X security.protocol=SSL --json",
-)
+EXAMPLES = examples("beatwire config --config beatwire.toml", "beatwire config -X security.protocol=SSL --json")
 
 
 def config(

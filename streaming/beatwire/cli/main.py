@@ -120,8 +120,7 @@ def _print_version(requested: bool) -> None:
 
 def _beatwire(
     _version: Annotated[
-        bool,
-        typer.Option("--version", metavar="", is_eager=True, callback=_print_version, help="Show the version."),
+        bool, typer.Option("--version", metavar="", is_eager=True, callback=_print_version, help="Show the version.")
     ] = False,
 ) -> None:
     pass

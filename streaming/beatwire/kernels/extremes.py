@@ -1,7 +1,5 @@
 """Bodies that find the largest and the least value of a stretch of a ring: of samples or of responses."""
 
-from __future__ import annotations
-
 from beatwire.kernels.team import WIDTH, fewest, member, most, narrow
 from beatwire.records import I16, I32
 

@@ -1,7 +1,5 @@
 """Bodies over all streams of a tick that find those which the host has to look at."""
 
-from __future__ import annotations
-
 from beatwire.kernels.alerts.alert_state import FIRST_ONSET, NO_DATA, NOT_MONITORED
 from beatwire.records import F64, I64, U8, Bool
 from beatwire.records.samples import SlotColumns

@@ -11,8 +11,6 @@ As Python and on the CPU a team is one thread, and these functions do nothing. `
 bodies with another ``WIDTH`` and replaces these functions by instructions of the device (``jit.cuda.team``).
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 Number = TypeVar("Number", int, float)

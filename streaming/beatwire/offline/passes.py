@@ -16,14 +16,7 @@ import numpy as np
 from beatwire.offline.results.coverage import Coverage
 from beatwire.offline.shards import Shards, out_of_gaps
 from beatwire.records import I16, I64, Bank, Fresh, Placement
-from beatwire.records.columns import (
-    PLACE_AT,
-    PLACE_COUNT,
-    PLACE_FIRST,
-    PLACE_LANE,
-    PLACE_STRIDE,
-    PLACEMENT_COLUMNS,
-)
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_FIRST, PLACE_LANE, PLACE_STRIDE, PLACEMENT_COLUMNS
 
 MAX_ROW_SAMPLES = 8192  # rows are the work items of the kernel, so a longer run is split into several
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from beatwire.kernels.intake import align as columns
 from beatwire.kernels.intake import clock
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Aligned, Bank, Chunks, RawTick
+from beatwire.records import slot_columns as columns
+from beatwire.records.slot_columns import new_slots
 from beatwire.stages import align, decode, unbundle
-from beatwire.stages.support.streams.align_tables import new_slots
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import encode_chunk
 

@@ -22,18 +22,6 @@ import fastavro
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.intake.align import (
-    LIMIT_REORDER,
-    SLOT_BANK,
-    SLOT_EXPECTED,
-    SLOT_FINAL,
-    SLOT_LANE,
-    SLOT_LEAD_OFF,
-    SLOT_MASK_FROM,
-    SLOT_NANOVOLTS,
-    SLOT_PENDING,
-    SLOT_SESSION,
-)
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.intake.ring import MARK
 from beatwire.page.placing import Placing
@@ -50,6 +38,18 @@ from beatwire.records.columns import (
     PLACE_FIRST,
     PLACE_LANE,
     PLACE_LEAD_OFF,
+)
+from beatwire.records.slot_columns import (
+    LIMIT_REORDER,
+    SLOT_BANK,
+    SLOT_EXPECTED,
+    SLOT_FINAL,
+    SLOT_LANE,
+    SLOT_LEAD_OFF,
+    SLOT_MASK_FROM,
+    SLOT_NANOVOLTS,
+    SLOT_PENDING,
+    SLOT_SESSION,
 )
 from beatwire.stages.detection.ring import ring_samples
 from beatwire.stages.support.streams.directory import Directory

@@ -123,12 +123,7 @@ class Settings(Streams):
     def align(self) -> align.Settings:
         """Return the settings of the align stage."""
         return align.Settings(
-            self.pass_s,
-            self.reorder_s,
-            self.bridge_s,
-            self.silence_s,
-            self.duplicate_s,
-            self.evict_s,
+            self.pass_s, self.reorder_s, self.bridge_s, self.silence_s, self.duplicate_s, self.evict_s
         )
 
     def admission(self, admits: Callable[[list[Bank], list[int]], bool] | None = None) -> Admission:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from beatwire.kernels.intake.align import SLOT_USED_US
 from beatwire.records import I64, Bool, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ID_HASH, CHUNK_ID_SIZE
+from beatwire.records.slot_columns import SLOT_USED_US
 from beatwire.stages import align
 from beatwire.stages.support.alerts.turned_away import KEY_PAUSE_S, PAUSE_S, Turned, TurnedAway
 from beatwire.stages.support.streams.read_ids import ReadIds, some_of

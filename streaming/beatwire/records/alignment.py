@@ -42,7 +42,7 @@ class AlignRows(NamedTuple):
     fresh  int64 [., 9]  columns ``FRESH_...``: lanes with new samples
     event  int64 [., 6]  columns ``EVENT_...``: restarts, gaps, changes of the lead-off mask or of the limits, device
                          times that had to give way to newer ones
-    sizes  int64 [groups, SIZES or more] or of one group [SIZES], see ``kernels.intake.align``
+    sizes  int64 [groups, SIZES or more] or of one group [SIZES], see ``records.slot_columns``
     """
 
     place: I64
@@ -72,7 +72,7 @@ class AlignGroups(NamedTuple):
 class StreamState(NamedTuple):
     """What align keeps of each stream, by slot.
 
-    slots    int64 [slots, SLOT_COLUMNS]    position of the stream, see ``kernels.intake.align``
+    slots    int64 [slots, SLOT_COLUMNS]    position of the stream, see ``records.slot_columns``
     anchors  int64 [slots, ANCHOR_COLUMNS]  its device times, see ``kernels.intake.clock``
     """
 

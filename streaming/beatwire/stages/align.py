@@ -2,7 +2,7 @@
 
 In:    Chunks
 Out:   Aligned
-State: the directory of streams, and by slot the position of each stream (``kernels.intake.align``) and its device times
+State: the directory of streams, and by slot the position of each stream (``records.slot_columns``) and its device times
        (``kernels.intake.clock``)
 
 Duplicates and overlaps are dropped to the sample. Chunks that come before their turn wait inside ``reorder_s``. A hole
@@ -23,23 +23,18 @@ from heapq import heappop, heappush
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.intake import align, arrivals, clock
-from beatwire.records import I64, Aligned, Chunks, Fault, Rejects
+from beatwire.kernels.intake import arrivals, clock
+from beatwire.records import I64, Aligned, Chunks, Fault, Rejects, slot_columns
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
-from beatwire.records.columns import (
-    CHUNK_ARRIVED_US,
-    CHUNK_FIRST,
-    CHUNK_SESSION,
-    EVENT_KIND,
-    EVENT_SLOT,
-)
+from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST, CHUNK_SESSION, EVENT_KIND, EVENT_SLOT
 from beatwire.records.events import CLOCK, LIMITS_CHANGED
 from beatwire.records.samples import SlotColumns
+from beatwire.records.slot_columns import new_slots
 from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.streams.admission import WAITS, Admission
 from beatwire.stages.support.streams.align_groups import Grouped, Stop
-from beatwire.stages.support.streams.align_tables import new_slots, occurring, positions_of
+from beatwire.stages.support.streams.align_tables import occurring, positions_of
 from beatwire.stages.support.streams.banks import find_banks
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.placements import placements
@@ -76,7 +71,7 @@ class State:
     directory   the streams, by slot
     admission   banks and lanes
     tick        number of the tick
-    slots       int64 [slots, SLOT_COLUMNS], see ``kernels.intake.align``
+    slots       int64 [slots, SLOT_COLUMNS], see ``records.slot_columns``
     anchors     int64 [slots, ANCHOR_COLUMNS], see ``kernels.intake.clock``
     counts      int64, what happened to chunks since the start, by ``COUNTS``
     searched_us time of the last search for silent streams
@@ -119,7 +114,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         expected = float(verdicts.expected[i]) if room is None else room
         reason = reason_of(stream, code, expected, given, i, admission.banks)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
-    state.counts += rows.sizes[align.DUPLICATES :]
+    state.counts += rows.sizes[slot_columns.DUPLICATES :]
     kind = rows.event[:, EVENT_KIND]
     clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]
     events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
@@ -212,7 +207,7 @@ def _make_room(state: State) -> None:
 
 
 def _durations(s: Settings, rate_hz: float) -> list[int]:
-    """Return the durations of a bank by ``kernels.intake.align.LIMIT_COLUMNS``."""
+    """Return the durations of a bank by ``LIMIT_COLUMNS``."""
     samples = [max(1, round(d * rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
     last = longest_hole(rate_hz, s.bridge_s), math.ceil(MARK_S * rate_hz)
     return [*samples, _us(s.silence_s), _us(s.evict_s), *last]
@@ -242,13 +237,13 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     if not chunks.caught_up or abs(chunks.now_us - state.searched_us) < silence_us:  # a clock may be set back
         return
     state.searched_us = chunks.now_us
-    silent_us = chunks.now_us - state.slots[:, align.SLOT_ARRIVED_US]
+    silent_us = chunks.now_us - state.slots[:, slot_columns.SLOT_ARRIVED_US]
     silent_us[seen] = 0
     silent = silent_us > 2 * silence_us
     state.admission.release(state.slots[silent])
-    state.slots[silent, align.SLOT_LANE] = -1
+    state.slots[silent, slot_columns.SLOT_LANE] = -1
     known = state.directory.is_known()
-    placed = known & (state.slots[: len(known), align.SLOT_EXPECTED] >= 0)
+    placed = known & (state.slots[: len(known), slot_columns.SLOT_EXPECTED] >= 0)
     gone = placed & (silent_us[: len(known)] > _us(state.settings.evict_s) + silence_us)
     gone[state.directory.moved(np.flatnonzero(placed & silent[: len(known)]))] = True  # they are another worker's
     state.evicted = np.flatnonzero(gone)
@@ -258,13 +253,13 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
 def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
     """Give the slot a lane of the bank; a lane that it had elsewhere becomes free after this tick."""
     row = state.slots[slot]
-    silent_us = arrived_us - row[align.SLOT_ARRIVED_US]
+    silent_us = arrived_us - row[slot_columns.SLOT_ARRIVED_US]
     is_silent, is_new = silent_us > _us(state.settings.silence_s), silent_us > _us(state.settings.evict_s)
-    if row[align.SLOT_LANE] >= 0:
-        state.counts[COUNTS.index("silences")] += row[align.SLOT_SESSION] == session and not is_new
-        state.admission.left.append((int(row[align.SLOT_BANK]), int(row[align.SLOT_LANE])))
+    if row[slot_columns.SLOT_LANE] >= 0:
+        state.counts[COUNTS.index("silences")] += row[slot_columns.SLOT_SESSION] == session and not is_new
+        state.admission.left.append((int(row[slot_columns.SLOT_BANK]), int(row[slot_columns.SLOT_LANE])))
     lane = state.admission.give(bank)
-    if row[align.SLOT_BANK] != bank or not is_silent:
-        ends = is_silent and not is_new and row[align.SLOT_EXPECTED] >= 0
-        row[align.SLOT_EXPECTED] = -2 - row[align.SLOT_EXPECTED] if ends else -1
-    row[align.SLOT_BANK], row[align.SLOT_LANE] = bank, lane
+    if row[slot_columns.SLOT_BANK] != bank or not is_silent:
+        ends = is_silent and not is_new and row[slot_columns.SLOT_EXPECTED] >= 0
+        row[slot_columns.SLOT_EXPECTED] = -2 - row[slot_columns.SLOT_EXPECTED] if ends else -1
+    row[slot_columns.SLOT_BANK], row[slot_columns.SLOT_LANE] = bank, lane

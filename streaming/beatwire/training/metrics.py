@@ -13,11 +13,7 @@ from beatwire.evaluation.anomaly import MIN_BEATS, auroc
 from beatwire.records import F64, U8
 from beatwire.training.vae.dataset import FUSION, NORMAL, SUPRAVENTRICULAR, VENTRICULAR
 
-TARGETS = {
-    "V": (VENTRICULAR,),
-    "S": (SUPRAVENTRICULAR,),
-    "any": (SUPRAVENTRICULAR, VENTRICULAR, FUSION),
-}
+TARGETS = {"V": (VENTRICULAR,), "S": (SUPRAVENTRICULAR,), "any": (SUPRAVENTRICULAR, VENTRICULAR, FUSION)}
 
 
 def aurocs(scores: Sequence[F64], labels: Sequence[U8]) -> dict[str, dict[str, float]]:

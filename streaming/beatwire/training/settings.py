@@ -181,10 +181,7 @@ class VentricularSettings:
     def of_runs(self) -> VentricularSettings:
         """Return the settings of the judge of runs."""
         return replace(
-            self,
-            weight=self.run_weight,
-            most_unmarked=self.run_most_unmarked,
-            most_none_alarm=self.run_most_none_alarm,
+            self, weight=self.run_weight, most_unmarked=self.run_most_unmarked, most_none_alarm=self.run_most_none_alarm
         )
 
 

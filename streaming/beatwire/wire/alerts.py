@@ -13,15 +13,7 @@ import numpy as np
 
 from beatwire.alerts.rule import PRIORITIES
 from beatwire.errors import shown
-from beatwire.wire.fields import (
-    LATEST_US,
-    Field,
-    checked,
-    is_integer,
-    is_number,
-    is_text,
-    json_object,
-)
+from beatwire.wire.fields import LATEST_US, Field, checked, is_integer, is_number, is_text, json_object
 from beatwire.wire.staff import NAME, STREAM_ID, is_name, is_stream_id
 
 STATES = ("on", "latched", "ack", "off")

@@ -1,7 +1,5 @@
 """Calls of kernels that the messages of a small ward do not reach, or not often enough."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The signatures of kernels that a warm-up of the graph uses; as a script it writes them to ``signatures.txt``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

@@ -4,8 +4,6 @@ Blocks are small here, ten threads or one team, so that a few lanes cross their 
 (``in_turn``), so that a missing barrier changes results.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -122,9 +120,7 @@ def ticks() -> list[list[bytes]]:
     return messages(3.2)
 
 
-def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(
-    ticks: list[list[bytes]],
-) -> None:
+def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(ticks: list[list[bytes]]) -> None:
     card = Twins()
     run = run_on(ticks, CudaBackend(card, "simulated"))
     assert_same(run, run_on(ticks, CPU), fewest_beats=7)

@@ -3,8 +3,6 @@
 Sums, orders, ticks that nobody has waited for, names and widths of kernels. ``on_the_simulator`` tests the whole graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import in_turn  # noqa: F401  replaces the simulator's blocks

@@ -1,7 +1,5 @@
 """Networks of one's own for the tests of scorers: some that can be used, and some that cannot; needs torch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

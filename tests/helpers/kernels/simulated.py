@@ -1,7 +1,5 @@
 """A simulated card: NumPy arrays in place of the device's, Numba's simulator for its kernels."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Hashable
 from dataclasses import replace

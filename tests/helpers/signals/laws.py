@@ -106,8 +106,7 @@ class Run:
     def of(self, *streams: str) -> Run:
         """Return the beats and alerts of some streams."""
         return Run(
-            {s: self.beats[s] for s in streams if s in self.beats},
-            [a for a in self.alerts if a["stream"] in streams],
+            {s: self.beats[s] for s in streams if s in self.beats}, [a for a in self.alerts if a["stream"] in streams]
         )
 
 

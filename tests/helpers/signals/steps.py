@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from beatwire.kernels.intake import align as columns
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
+from beatwire.records import slot_columns as columns
 from beatwire.records.columns import CHUNK_COUNT
 from beatwire.stages import align, decode
 from beatwire.stages.detection import beats, classify, nms, ricker, ring

@@ -82,11 +82,7 @@ def values_in_time(kafka, topic, timeout_s):
 @pytest.mark.parametrize("ahead", [False, True])
 def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_try(kafka, ahead):
     send(kafka, b"1")
-    with (
-        Source(kafka.cluster, "other") as stranger,
-        Source(kafka.cluster, "g") as source,
-        Sink(kafka.cluster) as sink,
-    ):
+    with Source(kafka.cluster, "other") as stranger, Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
         take(stranger)
 

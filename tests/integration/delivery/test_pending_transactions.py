@@ -35,8 +35,7 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
         first = min(source.assigned)
         # As a member that is killed in a transaction: the broker would abort it a minute later.
         dead = Sender(
-            kafka.cluster,
-            {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000},
+            kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
         )
         dead.producer.init_transactions(20)
         dead.producer.begin_transaction()

@@ -96,10 +96,7 @@ def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_ti
     monkeypatch.setattr(torn, "_TICK_MS", 500)
     leave_torn(kafka, of_first=True, later_ms=-1000)
     send(kafka, b"2")
-    with (
-        Source(kafka.cluster, GROUP) as source,
-        Sender(kafka.cluster, {"transactional.id": "successor"}) as successor,
-    ):
+    with Source(kafka.cluster, GROUP) as source, Sender(kafka.cluster, {"transactional.id": "successor"}) as successor:
         polled = take(source)
         successor.producer.init_transactions(20)
         successor.producer.begin_transaction()

@@ -97,8 +97,7 @@ def train_classes(
 
 
 @train.command(
-    "rhythm",
-    epilog=examples("beatwire train rhythm cinc2015 cinc2017 cudb mimicaf mitdb vfdb --out r.safetensors"),
+    "rhythm", epilog=examples("beatwire train rhythm cinc2015 cinc2017 cudb mimicaf mitdb vfdb --out r.safetensors")
 )
 def train_rhythm(
     folders: Annotated[

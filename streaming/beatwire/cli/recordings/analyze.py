@@ -7,18 +7,7 @@ from typing import Annotated
 import typer
 
 from beatwire.cli.computing import BackendKind, GpuMemory, RecordingBackend, choose_recording_backend
-from beatwire.cli.options import (
-    SOURCES,
-    ColumnName,
-    Gain,
-    Json,
-    Lead,
-    ModelPath,
-    Rate,
-    ScorerPath,
-    examples,
-    option,
-)
+from beatwire.cli.options import SOURCES, ColumnName, Gain, Json, Lead, ModelPath, Rate, ScorerPath, examples, option
 from beatwire.cli.terminal import print_message, progress_bar, stderr
 from beatwire.errors import UserError
 

@@ -6,17 +6,7 @@ from typing import Annotated
 import typer
 
 from beatwire.cli.computing import BackendKind, GpuMemory, RecordingBackend, choose_recording_backend
-from beatwire.cli.options import (
-    SOURCES,
-    ColumnName,
-    Gain,
-    Json,
-    Lead,
-    ModelPath,
-    Rate,
-    examples,
-    option,
-)
+from beatwire.cli.options import SOURCES, ColumnName, Gain, Json, Lead, ModelPath, Rate, examples, option
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
 
 EXAMPLES = examples(

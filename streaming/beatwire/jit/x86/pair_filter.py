@@ -12,18 +12,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import (
-    LANES,
-    element,
-    has,
-    i16,
-    i32,
-    i64,
-    load_vector,
-    row_type,
-    splat,
-    store_vector,
-)
+from beatwire.jit.x86.llvm import LANES, element, has, i16, i32, i64, load_vector, row_type, splat, store_vector
 from beatwire.kernels.detection.ricker import filter_block as scalar_filter_block
 from beatwire.records import I32
 

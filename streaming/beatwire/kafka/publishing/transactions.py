@@ -248,10 +248,7 @@ class Transactions:
                     raise
 
     def _open(self) -> Sender:
-        sender = Sender(
-            self._cluster,
-            {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)},
-        )
+        sender = Sender(self._cluster, {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)})
         deadline = time.monotonic() + OUTAGE_S
         while True:
             try:

@@ -253,7 +253,7 @@ class Follower:
                 "fetch.error.backoff.ms": 100,
                 "reconnect.backoff.max.ms": 1_000,
                 "error_cb": self._on_error,
-            },
+            }
         )
 
     def _on_error(self, error: KafkaError) -> None:

@@ -206,7 +206,7 @@ def _reader(cluster: Cluster) -> Iterator[Consumer]:
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
             "fetch.wait.max.ms": 10,
-        },
+        }
     )
     try:
         yield consumer

@@ -3,8 +3,6 @@
 State: int64 ``state[slot, STATE_COLUMNS]``
 """
 
-from __future__ import annotations
-
 from beatwire.alerts.rules import NUMBERS
 from beatwire.alerts.rules import RULES as TABLE
 from beatwire.kernels.alerts.unjudged import COLUMNS as SIGNAL_COLUMNS

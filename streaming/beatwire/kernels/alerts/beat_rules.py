@@ -5,8 +5,6 @@ Out:   ``Transitions``
 State: the row of the stream, as in ``kernels.alerts.rules``
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.alerts.alert_state import (
     ANOMALOUS_BEATS,
     ANOMALOUS_BITS,

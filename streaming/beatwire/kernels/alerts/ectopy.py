@@ -8,8 +8,6 @@ Of several rules about ventricular beats the gravest is announced: fibrillation 
 No score is read. Patterns of single beats need beats that can be trusted; runs are judged with their quality.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.alerts.alert_state import (
     BIGEMINY,
     CLASS_BITS,

@@ -9,8 +9,6 @@ interval, and no atrial fibrillation. These and the interval span at most ``3 * 
 no more than the horizon.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.alerts.rules import NUMBERS

@@ -18,8 +18,6 @@ samples, as the onset of ``no data``. Leads that are off stay off over a gap wit
 restart has a ``value`` of 0 or more.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.alerts.alert_state import (
     ASYSTOLE,
     CONFLICTING,

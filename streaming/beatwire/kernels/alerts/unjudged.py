@@ -23,8 +23,6 @@ A block is used when everything up to its end is decided, and a mark likewise: u
 changes a step.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, REST, TOO_FAST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES

@@ -1,7 +1,5 @@
 """Insert, remove and find values in a short list in ascending order."""
 
-from __future__ import annotations
-
 from beatwire.records import F32
 
 

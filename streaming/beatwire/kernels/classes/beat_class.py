@@ -14,8 +14,6 @@ it is a function of the beats of the last 35 s and the medians of their interval
 its last digits from cut to cut and between backends, and a class may not.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

@@ -10,8 +10,6 @@ which stands for those after it. It is of integers, and so are all sums of produ
 backend and in any order.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

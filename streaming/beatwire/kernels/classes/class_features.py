@@ -9,8 +9,6 @@ gain changes nothing. A ratio that is unknown is 1. ``NAMES`` is part of a model
 that they were trained on.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

@@ -8,8 +8,6 @@ In atrial fibrillation any interval may be short: so an interval is judged by it
 change, at the least of three distances, which is small in bigeminy and trigeminy.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

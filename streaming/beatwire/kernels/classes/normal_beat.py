@@ -9,8 +9,6 @@ whose RR is at least the median. The candidate that is nearest to the others is 
 of all beats near it. So it is a normal beat in bigeminy too, where every other beat is premature.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

@@ -6,8 +6,6 @@ is larger is the skirt alone: from the valley beside the peak the response rises
 larger than that of any beat.
 """
 
-from __future__ import annotations
-
 from beatwire.records import I32
 
 VALLEY = 2  # a peak is so many times as high as the valley towards the disturbance, at least

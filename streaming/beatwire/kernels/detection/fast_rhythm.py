@@ -17,8 +17,6 @@ The rhythm is no longer fast when a link is missing, and at most ``EXPIRES_S`` a
 what is found depends on the samples of ``EXPIRES_S`` and of the links before, and not on older ones.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.r_peak import mark_r
 from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import has_absent

@@ -19,8 +19,6 @@ it begins anew, so nothing is left of what was before.
     LEVEL_MOST, LEVEL_LEAST      the largest and the least of the last five maxima, without those of disturbed blocks
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.jumps import limit_of_jumps
 from beatwire.kernels.detection.level import (
     LEVEL_BLOCKS,
@@ -57,15 +55,7 @@ from beatwire.records.columns import (
     PEAK_QUANTILE,
     PEAK_SAMPLE,
 )
-from beatwire.records.detection import (
-    FreshLanes,
-    LeadLevels,
-    LevelLimits,
-    PeakSearch,
-    PeakTable,
-    ResponseFilter,
-    Rings,
-)
+from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 
 LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST = range(5)
 LEVEL_COLUMNS = 5

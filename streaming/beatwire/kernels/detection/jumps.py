@@ -11,8 +11,6 @@ Invariant: what is taken from a response is a function of the samples that the r
 of these, what follows is not known yet; it stands alone if it does so before, by as much as ``EARLY_SHARE``.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.team import WIDTH, member, most, wait

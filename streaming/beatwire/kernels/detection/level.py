@@ -24,8 +24,6 @@ Columns of the state::
     FIRST_QUARTER + (q % KEPT_QUARTERS)  maximum of quarter q % 4 of block q // 4
 """
 
-from __future__ import annotations
-
 from beatwire.records import I64
 from beatwire.records.detection import LevelLimits
 

@@ -12,8 +12,6 @@ Invariant: R lies between ``before`` and ``after`` the peak and depends on the s
 beyond.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.nms import largest, place_of
 from beatwire.kernels.detection.ricker import filter_block, unroll_steady
 from beatwire.kernels.intake.holes import has_absent

@@ -9,8 +9,6 @@ With ``r = sum_k taps[k] x[j - half + k]`` per lead and ``a[j] = sum over leads 
 sample is held; before its first ``a`` there is zero. ``f`` is known up to ``stop - half - box``.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_jumps, take_out_steps
 from beatwire.kernels.intake.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait

@@ -12,8 +12,6 @@ Invariant: a window depends on the samples in [R - 0.30 s, R + 0.31 s] up to tha
 same on every backend and in any order.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float32

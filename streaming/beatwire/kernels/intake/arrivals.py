@@ -5,11 +5,27 @@ used go to ``kernels.intake.align``, in runs that have values on all leads or on
 tick begins or ends.
 """
 
-from __future__ import annotations
-
 import math
 
-from beatwire.kernels.intake.align import (
+from beatwire.kernels.intake.align import open_pass, place_run, put_event, restart
+from beatwire.kernels.intake.clock import anchor
+from beatwire.kernels.intake.senders import change_session, note_conflict, note_use
+from beatwire.records import F64, I64, U8
+from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
+from beatwire.records.columns import (
+    CHUNK_ARRIVED_US,
+    CHUNK_AT,
+    CHUNK_COUNT,
+    CHUNK_FIRST,
+    CHUNK_LEAD_OFF,
+    CHUNK_LEADS,
+    CHUNK_RATE_HZ,
+    CHUNK_SESSION,
+    CHUNK_TIME_US,
+    CHUNK_UV_PER_UNIT,
+)
+from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
+from beatwire.records.slot_columns import (
     DUPLICATES,
     EVENT_ROWS,
     FIRST_PENDING,
@@ -41,28 +57,7 @@ from beatwire.kernels.intake.align import (
     SLOT_PENDING,
     SLOT_SESSION,
     SLOT_TICK,
-    open_pass,
-    place_run,
-    put_event,
-    restart,
 )
-from beatwire.kernels.intake.clock import anchor
-from beatwire.kernels.intake.senders import change_session, note_conflict, note_use
-from beatwire.records import F64, I64, U8
-from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
-from beatwire.records.columns import (
-    CHUNK_ARRIVED_US,
-    CHUNK_AT,
-    CHUNK_COUNT,
-    CHUNK_FIRST,
-    CHUNK_LEAD_OFF,
-    CHUNK_LEADS,
-    CHUNK_RATE_HZ,
-    CHUNK_SESSION,
-    CHUNK_TIME_US,
-    CHUNK_UV_PER_UNIT,
-)
-from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
 
 DONE, NO_LANE, NO_ROOM = range(3)  # of ``align_chunk``
 
@@ -123,7 +118,7 @@ def align_row(
     Parameters
     ----------
     limits : int64 [banks, LIMIT_COLUMNS]
-        See ``kernels.intake.align``.
+        See ``records.slot_columns``.
     holes
         Whether a sample of the chunk may have no value.
     tick

@@ -5,8 +5,6 @@ varints; doubles are computed exactly from their bits, so that the same text run
 format is that of the Avro specification 1.12, sections "Binary Encoding" and "Complex Types".
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.records import F64, I16, I64, U8
@@ -97,15 +95,7 @@ def skip_strings(buffer: U8, at: int, stop: int) -> tuple[int, int]:
             at += size
 
 
-def read_chunk(
-    i: int,
-    payload: U8,
-    start: I64,
-    schema_id: int,
-    ints: I64,
-    floats: F64,
-    code: I16,
-) -> None:
+def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, floats: F64, code: I16) -> None:
     """Decode message ``i`` as a SampleChunk.
 
     Parameters

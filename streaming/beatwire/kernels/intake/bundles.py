@@ -4,8 +4,6 @@ A bundle is an Avro record of a mark and an array of bytes, each the value of a 
 ``[begin, stop)`` of a message is read, whatever it contains, and a chunk that is whole is found whatever follows it.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.intake.avro import read_long
 from beatwire.records import I16, I64, U8, Bool
 

@@ -17,16 +17,14 @@ Invariant: a time does not depend on where ticks end. It follows from the last `
 which its output is decided; the ring holds these and the anchors of ``MORE_S`` behind that sample.
 """
 
-from __future__ import annotations
-
 import math
 
-from beatwire.kernels.intake.align import EVENT_ROWS
 from beatwire.kernels.intake.events import write_event
 from beatwire.records import F64, I64
 from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import EVENT_BANK, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import CLOCK
+from beatwire.records.slot_columns import EVENT_ROWS
 
 CELL_S = 0.05
 MORE_S = 0.8  # what may have come when an output is decided: 0.34 s, and 0.4 s of samples before their turn

@@ -1,7 +1,5 @@
 """Look up streams and banks: from the bytes of a stream id to its slot, from rate and leads to a bank."""
 
-from __future__ import annotations
-
 from beatwire.records import F64, I64, U8
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE, CHUNK_LEADS, CHUNK_RATE_HZ

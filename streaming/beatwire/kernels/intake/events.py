@@ -1,7 +1,5 @@
 """Write one row of ``Aligned.events``; the kinds are in ``records.events``."""
 
-from __future__ import annotations
-
 from beatwire.records import I64
 from beatwire.records.columns import (
     EVENT_BANK,

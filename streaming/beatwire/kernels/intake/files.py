@@ -1,7 +1,5 @@
 """Read a file into memory; an item is a piece of it."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -5,9 +5,12 @@ keep their order of arrival; each group has rows of its own. ``order_rows`` copi
 group of all streams would have written them, so output does not depend on the number of groups.
 """
 
-from __future__ import annotations
-
-from beatwire.kernels.intake.align import (
+from beatwire.kernels.intake.arrivals import DONE, align_chunk
+from beatwire.records import I64, Bool
+from beatwire.records.alignment import AlignChunks, AlignGroups, AlignRows, AlignVerdicts, StreamState
+from beatwire.records.columns import EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS, PLACEMENT_COLUMNS
+from beatwire.records.samples import SlotColumns
+from beatwire.records.slot_columns import (
     EVENT_ROWS,
     FRESH_ROWS,
     PLACED_ROWS,
@@ -21,11 +24,6 @@ from beatwire.kernels.intake.align import (
     SLOT_USED_US,
     STATUS,
 )
-from beatwire.kernels.intake.arrivals import DONE, align_chunk
-from beatwire.records import I64, Bool
-from beatwire.records.alignment import AlignChunks, AlignGroups, AlignRows, AlignVerdicts, StreamState
-from beatwire.records.columns import EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS, PLACEMENT_COLUMNS
-from beatwire.records.samples import SlotColumns
 
 
 def align_group(

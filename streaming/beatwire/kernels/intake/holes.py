@@ -8,8 +8,6 @@ Invariant: what is filled in is a function of the samples around, in integers, a
 filled first.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.extremes import lowest
 from beatwire.kernels.team import WIDTH, fewest, member, wait
 from beatwire.records import I16, I32

@@ -5,8 +5,6 @@ streams: threads share them. Only the events of align (restarts, gaps, lead-off 
 place, and they are few.
 """
 
-from __future__ import annotations
-
 from beatwire.records import I64
 from beatwire.records.alignment import EventPlaces, PassBeats, PassLanes
 from beatwire.records.columns import (

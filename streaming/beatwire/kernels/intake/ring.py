@@ -5,19 +5,10 @@ A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lea
 ones the lead is absent, and the stages leave it out; a ring of one lead has none.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.intake.holes import NO_VALUE, fill
 from beatwire.kernels.team import WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64, U8
-from beatwire.records.columns import (
-    PLACE_AT,
-    PLACE_COUNT,
-    PLACE_FIRST,
-    PLACE_LANE,
-    PLACE_LEAD_OFF,
-    PLACE_STRIDE,
-)
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_FIRST, PLACE_LANE, PLACE_LEAD_OFF, PLACE_STRIDE
 
 MARK, FILL = -1, -2  # positions, see ``kernels.intake.align``
 

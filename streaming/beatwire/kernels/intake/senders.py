@@ -2,7 +2,7 @@
 
 In:    the chunks of a stream in order of arrival, and what was placed of each
 Out:   events CONFLICT and ARRIVED
-State: columns ``SLOT_USED_US`` to ``SLOT_OTHERS`` of ``kernels.intake.align``
+State: columns ``SLOT_USED_US`` to ``SLOT_OTHERS`` of ``records.slot_columns``
 
 A chunk is *of use* if one of its samples was new, or if it says that all leads are off. ``no data`` follows from it.
 
@@ -18,9 +18,11 @@ so where they are does not depend on where the lane, or a replay of it, began. T
 case.
 """
 
-from __future__ import annotations
-
-from beatwire.kernels.intake.align import (
+from beatwire.kernels.intake.align import put_event
+from beatwire.records import I64
+from beatwire.records.alignment import AlignRows
+from beatwire.records.events import ARRIVED, CONFLICT
+from beatwire.records.slot_columns import (
     LIMIT_MARK,
     MOST_OTHERS,
     PLACED_ROWS,
@@ -33,11 +35,7 @@ from beatwire.kernels.intake.align import (
     SLOT_RETURN_US,
     SLOT_USED_TICK,
     SLOT_USED_US,
-    put_event,
 )
-from beatwire.records import I64
-from beatwire.records.alignment import AlignRows
-from beatwire.records.events import ARRIVED, CONFLICT
 
 TURN_US = 30_000_000  # a chunk may have half a minute of samples: two senders of such chunks take turns as well
 GAP_US = 2_000_000

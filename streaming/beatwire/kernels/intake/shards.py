@@ -5,8 +5,6 @@ Out:   the columns of the owned beats, without holes
 State: none
 """
 
-from __future__ import annotations
-
 from beatwire.records import I64
 from beatwire.records.scoring import ShardBeats
 

@@ -11,8 +11,6 @@ the logits of the trees and of the leads are combined.
 Invariant: whether the network is asked depends on the trees alone, so on the samples that these depend on.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability
 from beatwire.kernels.peaks.peak_features import PAST_PEAKS

@@ -9,8 +9,6 @@ The response of a lead is the magnitude of its wavelet of 22 ms. Its usual respo
 take no part, and neither do those without values at the peak, or at all but one of these.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.peaks.peak_features import (
     EVEN,
     FIRST_LEAD,

@@ -14,8 +14,6 @@ after it the level is that of the past peaks and not of the response. Neither de
 are candidates does not depend on it: so features reach back no further than without pulses.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.peaks.peak_features import (
     AFTER_60,
     AFTER_120,

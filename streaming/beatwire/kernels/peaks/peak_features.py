@@ -17,8 +17,6 @@ The state of a lane are two arrays:
 Invariant: features depend on this state and on the rings alone. No classification by the trees is fed back into them.
 """
 
-from __future__ import annotations
-
 PAST_PEAKS = 48  # more than the peaks that are 0.22 s apart in 10 s
 PAST_BLOCKS = 5  # block maxima whose median is the level of a peak (``kernels.detection.nms``)
 

@@ -7,8 +7,6 @@ A past peak that is ``TIMES`` as large as the level, and as the peak, is one of 
 but it is no heartbeat to compare with. One member of a team calls these.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.level import TIMES
 from beatwire.kernels.peaks.peak_features import (
     BEFORE_400,

@@ -12,8 +12,6 @@ The bodies are written for a team (``kernels.team``): its members share sums and
 computes the rest.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.detection.nms import largest, least
 from beatwire.kernels.detection.ricker import unroll_steady
 from beatwire.kernels.intake.holes import hold_absent

@@ -14,8 +14,6 @@ Before a lane's first sample the first sample is held; where there is no value, 
 Invariant: integers alone, and a function of the samples from ``BACK_S`` before the peak to ``AHEAD_S`` after it.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.records import F32, I16, I64
 from beatwire.records.waveform import WaveGrid

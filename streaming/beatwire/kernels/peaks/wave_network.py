@@ -12,8 +12,6 @@ Values and weights are integers. Every sum of products is below 2^24 (``model.wa
 exactly, in any order and with any instruction, and the logit is the same number on every machine.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.peaks.wave_input import CHANNELS
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE, multiply
 from beatwire.records import F32

@@ -12,8 +12,6 @@ wave: before the QRS complex the beats do not look like their mean, as they do i
 beats.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
 from beatwire.records import F32, I64, U8
 

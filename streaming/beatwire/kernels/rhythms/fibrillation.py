@@ -5,8 +5,6 @@ Out:   float32 features in the order of ``NAMES``
 State: none
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.wave_shape import NUMBERS, known_number
 from beatwire.records import F32, I64, U8

@@ -9,8 +9,6 @@ A lead whose electrode came off is at rest too. It differs from a heart that is 
 that no heart makes, after which the lead is dead, or returns slowly from the limits of its amplifier.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.rhythms.wave_shape import (

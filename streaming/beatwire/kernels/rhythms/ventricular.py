@@ -10,8 +10,6 @@ of them. The judge of runs also reads the extremes of the last three beats: one 
 No score is read, so no judgement waits for the model.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float64

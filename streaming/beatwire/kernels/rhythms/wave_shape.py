@@ -7,8 +7,6 @@ State: none
 All sums are of integers, and quotients are rounded the same way everywhere: the numbers are equal on every backend.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.team import WIDTH, added, member, most

@@ -15,8 +15,6 @@ Kolmogorov and Smirnov: only values that are larger than the reference's increas
 Invariant: a distance depends on the beats of ``DRIFT_BLOCKS`` blocks and on nothing else.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.records import F32, F64, I64, U8, Bool

@@ -16,8 +16,6 @@ Invariant: results do not depend on how the beats are cut into ticks.
 ``find_usual_size`` and ``compare_with_history`` are written for a team (``kernels.team``).
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float32

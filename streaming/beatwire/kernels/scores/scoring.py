@@ -8,8 +8,6 @@ The score is minus log10 of the tail probability of a weighted sum (``stages.sco
 table gives minus log10 of the share of normal beats with a larger value: the *level* of the value.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.scores.drift import borders_below

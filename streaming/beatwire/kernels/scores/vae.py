@@ -8,8 +8,6 @@ State: none
 from the window follows from products of the window and the output weights.
 """
 
-from __future__ import annotations
-
 import math
 
 from numpy import float32

@@ -16,7 +16,7 @@ _OTHER_UNITS = {
 
 _LEAD = re.compile(
     r"i{1,3}|av[rlf]|-?avr|v[1-9]r?|v[ehx]|ml(i{1,3}|[1-6])|mcl?\d?|mcl[1-6]|c[cmsrbh]\d|d(1|2|3|i{1,3})|[xyz]|es|as|ai|"
-    r"l[1-3]|[lr]a[-_ ]?[rl][al]|[lr][al][-_ ]?[lr][al]|lead.*|einthoven.*|chest.*|precordial.*",
+    r"l[1-3]|[lr]a[-_ ]?[rl][al]|[lr][al][-_ ]?[lr][al]|lead.*|einthoven.*|chest.*|precordial.*"
 )
 _ECG = re.compile(r"(?<![a-z])(ecg|ekg|electrocardiogra\w*|elektrokardiogra\w*)|ecg(?![a-z])")
 _OTHER = re.compile(

@@ -12,12 +12,7 @@ from typing import Any
 
 import numpy as np
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from beatwire.alerts.rules import RULES
 from beatwire.pipeline import Pipeline

@@ -90,11 +90,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     now = state.limits.rows_at(aligned.now_us, len(state.limits.directory.names))
     begun = [
         stream_alerts.begin_of_no_data(
-            state.slots,
-            aligned,
-            now,
-            state.limits.values[now, alert_state.NO_DATA],
-            state.silence,
+            state.slots, aligned, now, state.limits.values[now, alert_state.NO_DATA], state.silence
         ),
         stream_alerts.begin_of_refused(state.slots, aligned),
     ]

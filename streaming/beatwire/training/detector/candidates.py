@@ -21,15 +21,7 @@ from beatwire.kernels.peaks import classify, lead_agreement, peak_features, peak
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
-from beatwire.records.detection import (
-    FreshLanes,
-    LeadLevels,
-    LevelLimits,
-    PeakSearch,
-    PeakTable,
-    ResponseFilter,
-    Rings,
-)
+from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.stages.detection.classify import feature_settings, stretch_length
 from beatwire.stages.detection.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up

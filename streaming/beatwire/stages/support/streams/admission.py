@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.kernels.intake import align, arrivals
-from beatwire.records import I64, Bank, Chunks
+from beatwire.kernels.intake import arrivals
+from beatwire.records import I64, Bank, Chunks, slot_columns
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import CHUNK_LEADS, CHUNK_RATE_HZ, CHUNK_SESSION
 from beatwire.stages.support.streams.banks import allowed_banks, find_banks, without_bank
@@ -39,7 +39,7 @@ class Admission:
     lanes       lanes that each bank has given so far
     free        lanes of each bank that are free again
     left        bank and lane of those that became free in this tick, which still has placements in them
-    durations   int64 [banks, LIMIT_COLUMNS], see ``kernels.intake.align``
+    durations   int64 [banks, LIMIT_COLUMNS], see ``records.slot_columns``
     """
 
     most_banks: int
@@ -49,7 +49,7 @@ class Admission:
     lanes: list[int] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
-    durations: I64 = field(default_factory=lambda: np.zeros((0, align.LIMIT_COLUMNS), np.int64))
+    durations: I64 = field(default_factory=lambda: np.zeros((0, slot_columns.LIMIT_COLUMNS), np.int64))
 
     def expected(self, code: int) -> float | None:
         """Return what the reject of a chunk says there is room for; None if the code is no matter of room."""
@@ -64,7 +64,7 @@ class Admission:
         if len(rows):  # without a new session a stream may not change its rate: that is a reject
             slot = directory.look_up(chunks.payload, chunks.ints[rows])
             known = np.flatnonzero(slot >= 0)
-            same = slots[slot[known], align.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
+            same = slots[slot[known], slot_columns.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
             rows = np.delete(rows, known[same])
         return self.waiting.exchange(chunks, rows, tick, allowed_banks(self.banks, chunks))
 
@@ -109,8 +109,8 @@ class Admission:
 
     def release(self, rows: I64) -> None:
         """Free the lanes of streams by their rows of slots; those without a lane are passed over."""
-        for row in rows[rows[:, align.SLOT_LANE] >= 0]:
-            self.free[row[align.SLOT_BANK]].append(int(row[align.SLOT_LANE]))
+        for row in rows[rows[:, slot_columns.SLOT_LANE] >= 0]:
+            self.free[row[slot_columns.SLOT_BANK]].append(int(row[slot_columns.SLOT_LANE]))
 
     def release_left(self) -> None:
         """Free the lanes that streams left in the last tick."""

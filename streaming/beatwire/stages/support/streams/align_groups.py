@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from beatwire.jit import cpu, threads
-from beatwire.kernels.intake import align, arrivals
+from beatwire.kernels.intake import arrivals
 from beatwire.records import I64
 from beatwire.records.alignment import AlignChunks, AlignGroups, AlignRows
 from beatwire.records.columns import CHUNK_COUNT, EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS
+from beatwire.records.slot_columns import EVENT_ROWS, FRESH_ROWS, PASSES, PLACED_ROWS, SIZES, STATUS
 
 WORTH = 256  # chunks of a group at least
 OF_A_THREAD = 4  # groups of each thread: one that has less to do takes another
-_WRITTEN = [align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]  # columns of sizes, as in ``AlignRows``
+_WRITTEN = [PLACED_ROWS, FRESH_ROWS, EVENT_ROWS]  # columns of sizes, as in ``AlignRows``
 _LINE = 32  # numbers of a row of sizes, of which each group has one: threads write to lines of their own
 
 
@@ -65,7 +66,7 @@ class Grouped:
 
     def stopped(self, run: I64) -> tuple[list[Stop], I64]:
         """Return where groups of those that ran need a lane, and the groups that need more room for rows."""
-        status = self.rows.sizes[run, align.STATUS]
+        status = self.rows.sizes[run, STATUS]
         late = run[status == arrivals.NO_LANE]
         stops = np.column_stack([self.groups.chunk[self.groups.at[late]], late])
         return [Stop(*row) for row in stops.tolist()], run[status == arrivals.NO_ROOM]
@@ -94,12 +95,12 @@ class Grouped:
     def in_order(self) -> AlignRows:
         """Return the rows in the order in which one group of all streams writes them; ``sizes`` of all [SIZES]."""
         rows, groups = self.rows, self.groups
-        sizes = rows.sizes.sum(axis=0)[: align.SIZES]
-        sizes[align.PASSES] = rows.sizes[:, align.PASSES].max(initial=0)
+        sizes = rows.sizes.sum(axis=0)[:SIZES]
+        sizes[PASSES] = rows.sizes[:, PASSES].max(initial=0)
         if len(groups.at) > 1:
             first = np.cumsum(groups.wrote, axis=0)
             first -= groups.wrote
-            ordered = _empty_rows(int(sizes[: align.PASSES].max()), sizes)
+            ordered = _empty_rows(int(sizes[:PASSES].max()), sizes)
             cpu.kernels.order_rows(len(groups.at), groups, first, rows, ordered)
             rows = ordered
         placed, begun, happened = sizes[_WRITTEN].tolist()

@@ -1,20 +1,10 @@
-"""Tables of align: slots before their first chunk, and what later stages read."""
+"""What later stages read of the table of streams."""
 
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.intake import align
 from beatwire.records import I64
 from beatwire.records.samples import SlotColumns
-
-
-def new_slots(n: int) -> I64:
-    """Return ``n`` slots without a stream, int64 [n, SLOT_COLUMNS]."""
-    slots = np.zeros((n, align.SLOT_COLUMNS), np.int64)
-    none = [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK, align.SLOT_BEFORE_JUMP]
-    slots[:, [*none, align.SLOT_USED_TICK, align.SLOT_ARRIVED_AT]] = -1
-    slots[:, [align.SLOT_MARKS, align.SLOT_MARKED]] = align.NEVER_MARKED
-    return slots
 
 
 def positions_of(slots: I64, tick: int) -> tuple[SlotColumns, I64]:

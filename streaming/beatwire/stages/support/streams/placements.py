@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.intake.align import PASSES
 from beatwire.records import I64, Bank, Chunks, Fresh, Placement
 from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import (
@@ -32,6 +31,7 @@ from beatwire.records.columns import (
     QUIET_COLUMNS,
 )
 from beatwire.records.events import GAP
+from beatwire.records.slot_columns import PASSES
 
 
 def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows) -> list[Placement]:
