@@ -99,8 +99,6 @@ def replay(
     ----------
     sources
         As of :func:`beatwire.recordings.read_recording`.
-    cluster
-        The brokers, and how to reach them.
     speed
         A multiple of real time, or ``max``.
     streams

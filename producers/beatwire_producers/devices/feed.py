@@ -182,8 +182,6 @@ def run_feed(
     ----------
     readers, stop, say, schema_id
         As of `Feed`.
-    cluster
-        The brokers, and how to reach them.
     spool
         Folder in which messages wait; None: in memory.
     record

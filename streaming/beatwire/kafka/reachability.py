@@ -28,8 +28,6 @@ class Reachability:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     patience_s
         For how long a refusal is waited for, seconds.
     """

@@ -52,8 +52,6 @@ def check_broker(cluster: Cluster, topics: Iterable[str] = (), *, timeout_s: flo
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     topics
         Names of topics that must exist.
     timeout_s
@@ -136,8 +134,6 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     partitions, replication
         Of each topic; a replication of -1 means the broker's default.
     timeout_s

@@ -42,8 +42,6 @@ class Dashboard:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     host, port
         Where to listen; port 0 selects a free one.
     token

@@ -22,8 +22,6 @@ class Desk:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     defaults
         Limits by number of the rule, where a stream has none of its own.
     """

@@ -28,8 +28,6 @@ class Reader:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     ward
         Gets what is read.
     """
@@ -75,13 +73,7 @@ class Reader:
 
 
 class Acknowledger:
-    """Publishes acknowledgements; one at a time.
-
-    Parameters
-    ----------
-    cluster
-        The brokers, and how to reach them.
-    """
+    """Publishes acknowledgements; one at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -8,7 +8,7 @@ The id is that of the message, or of a message as a whole whose id is no text it
 messages of a tick at most: those whose ids are remembered, and of the others some by chance.
 """
 
-from __future__ import annotations
+from functools import partial
 
 import numpy as np
 
@@ -69,10 +69,8 @@ def _note(
     """Note messages by ids of one kind; return those of which the id is no text."""
     slot = streams.directory.look_up(ids.payload, ids.ints)
     unknown = np.flatnonzero(((slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)) & (ids.ints[:, CHUNK_ID_SIZE] > 0))
-    if len(unknown) > MOST_NOTED:
-        remembered = np.isin(ids.ints[unknown, CHUNK_ID_HASH], [one.digest for one in turned.streams.values()])
-        chance = np.random.default_rng(abs(tick.now_us)).random(len(unknown))
-        unknown = unknown[np.sort(np.argsort(chance - remembered)[:MOST_NOTED])]
+    remembered = partial(np.isin, ids.ints[unknown, CHUNK_ID_HASH], [one.digest for one in turned.streams.values()])
+    unknown = some_of(unknown, MOST_NOTED, tick.now_us, remembered)
     rows, ids, no_room = rows[unknown], ids.some(unknown), no_room[unknown]
     digest = ids.ints[:, CHUNK_ID_HASH]
     columns = zip(

@@ -41,8 +41,6 @@ class LitteringSender(LiveSender):
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     share
         How many unusable messages for each that is given.
     seed

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from beatwire.api.analyze import analyze
-from beatwire.backends.base import Backend
-from beatwire.backends.cpu import CPU
 from beatwire.model.storage import model_files
 from beatwire.recordings.wfdb.annotations import checked_ending
 from beatwire.report.annotations import annotations_of
@@ -26,34 +24,22 @@ def report_sources(
     sources: Sequence[str],
     out: Path | None,
     *,
-    lead: str = "all",
-    fs: float | None = None,
-    column: str | None = None,
-    gain: float | None = None,
     annotations: str | None = None,
-    model: Path | None = None,
-    backend: Backend = CPU,
-    memory_bytes: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
     notes: Callable[[str], None] = lambda _: None,
+    **how: Any,
 ) -> dict[str, Any]:
     """Write the reports of recordings and return what was written.
 
     Parameters
     ----------
-    sources, lead, fs, column, gain
-        See :func:`beatwire.recordings.read_recording`.
+    sources, how
+        See :func:`beatwire.analyze`.
     out
         A file for one source; for several a folder, made if it does not exist. None: NAME.html for one source, in the
         working folder.
     annotations
         Ending of the annotation files of WFDB records; None: ``atr``, where there is one.
-    model
-        The scoring model; None: the one in the package.
-    backend
-        Where the graph runs.
-    memory_bytes
-        Limit of the device memory used. None: no limit.
     progress
         Called with the completed fraction, 0-1.
     notes
@@ -64,6 +50,7 @@ def report_sources(
     UserError
         A source, the output or the model cannot be used, or Bokeh is not installed.
     """
+    model = how.get("model")
     ending = None if annotations is None else checked_ending(annotations)
     paths = report_files(sources, out, model_files(model))
     start_s = time.perf_counter()
@@ -73,10 +60,7 @@ def report_sources(
         def advance(done: float, k: int = k) -> None:
             progress((k + done) / len(sources))
 
-        result = analyze(
-            source, fs, column=column, lead=lead, gain=gain, model=model, backend=backend, memory_bytes=memory_bytes,
-            progress=lambda done: advance(_ANALYZED * done), notes=notes,
-        )  # fmt: skip
+        result = analyze(source, progress=lambda done: advance(_ANALYZED * done), notes=notes, **how)
         found = annotations_of(source, result.recording, notes, ending)
         written.append(
             write_report(

@@ -36,8 +36,6 @@ class Source:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     group
         The consumer group; its members share the partitions.
     topic

@@ -23,13 +23,7 @@ _OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
 
 
 class LeftOpen:
-    """Ends transactions that others, or an earlier producer of the same process, have left open.
-
-    Parameters
-    ----------
-    cluster
-        The brokers, and how to reach them.
-    """
+    """Ends transactions that others, or an earlier producer of the same process, have left open."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

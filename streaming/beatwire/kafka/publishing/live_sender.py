@@ -40,8 +40,6 @@ class LiveSender(Sender):
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     stuck_s
         Without an acknowledgement for so many seconds, although a broker answers, the producer is replaced.
     outage_s

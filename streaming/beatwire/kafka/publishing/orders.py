@@ -38,8 +38,6 @@ def acknowledge(cluster: Cluster, alert: str, by: str) -> list[dict[str, Any]]:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     alert
         A stream id; or the id of an alert or its beginning, if no other alert in force begins with the same.
     by

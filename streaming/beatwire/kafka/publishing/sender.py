@@ -44,8 +44,6 @@ class Sender:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     settings
         librdkafka settings that replace the defaults of this module.
 

@@ -46,8 +46,6 @@ class Sink:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     exactly_once
         Publish each tick in one transaction, which needs a real broker; otherwise at least once.
     stop

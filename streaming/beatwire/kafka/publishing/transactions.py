@@ -54,8 +54,6 @@ class Transactions:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     transactional_id
         Used by one process at a time: a second one that takes it ends the first.
     stop

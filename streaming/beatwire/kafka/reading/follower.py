@@ -47,8 +47,6 @@ class Follower:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     begin
         topic -> where reading begins: ``BEGINNING``, ``END``, or so many seconds ago. A topic or partition that
         appears later is read from its beginning.

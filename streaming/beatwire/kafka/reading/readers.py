@@ -164,8 +164,6 @@ def follow(
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     topic
         Its name.
     stop

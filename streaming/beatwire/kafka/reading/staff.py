@@ -43,8 +43,6 @@ class StaffReader:
 
     Parameters
     ----------
-    cluster
-        The brokers, and how to reach them.
     defaults
         Limits of the rules by number, where a stream has none of its own.
 

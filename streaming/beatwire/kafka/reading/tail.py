@@ -41,8 +41,6 @@ def tail(
     ----------
     kind
         ``beats``, ``alerts`` or ``dead-letters``. Of a dead letter ``stream`` is the key of the rejected message.
-    cluster
-        The brokers, and how to reach them.
     stop, earliest
         See `follow`.
     in_force

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from beatwire.kernels.intake import avro
-from beatwire.records import I64, U8, RawTick
+from beatwire.records import I64, U8, Bool, RawTick
 from beatwire.records.columns import CHUNK_COLUMNS, CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
 
 MOST_READ = 200  # rejected JSON messages of a tick whose ids are looked for: that takes microseconds each
@@ -56,12 +56,15 @@ class ReadIds:
         return [data[at : at + size].tobytes() for at, size in columns]
 
 
-def some_of(rows: I64, most: int, now_us: int) -> I64:
-    """Return at most so many rows, in order: others in each tick, so that nobody is always behind the others."""
+def some_of(rows: I64, most: int, now_us: int, before: Callable[[], Bool | bool] = lambda: False) -> I64:
+    """Return at most so many rows, in order: others in each tick, so that nobody is always behind the others.
+
+    Those that ``before`` marks, bool [rows], are chosen before the others; it is called where there are too many rows.
+    """
     if len(rows) <= most:
         return rows
-    chosen = np.random.default_rng(abs(now_us)).choice(len(rows), most, replace=False)
-    return rows[np.sort(chosen)]
+    chance = np.random.default_rng(abs(now_us)).random(len(rows))
+    return rows[np.sort(np.argsort(chance - before())[:most])]
 
 
 def with_json_ids(tick: RawTick, rows: I64, ints: I64) -> RawTick:
