@@ -5,6 +5,7 @@ from __future__ import annotations
 import beatwire
 import numpy as np
 import pytest
+from beatwire.kernels.detection.fast_rhythm import APART, LINK_S
 from draws import draws
 from fast_hearts import heart, units
 from hypothesis import HealthCheck, example, given, settings
@@ -79,6 +80,28 @@ def test_any_cut_gives_the_same_beats_of_a_fast_rhythm(bpm: float, rate_hz: floa
     signal = Signal("bed", units(x), rate_hz)
     rng = np.random.default_rng(seed)
     same(beats_of(signal), beats_of(signal, cut(x.shape[1], rng, int(rng.integers(4, 900)))))
+
+
+@drawn
+@given(st.integers(0, 9999), st.booleans())
+@example(40, False)
+@example(280, False)
+@example(382, False)
+@example(21, True)
+@example(31, True)
+def test_no_beat_is_published_twice_when_a_fast_rhythm_begins(seed: int, one: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rate_hz, leads = float(rng.choice([125, 250, 500])), int(rng.integers(2, 4))
+    fast = rng.uniform(180, 300)
+    rhythm = [(80, 80, 15), (fast, fast, 15), (80, 80, 10)] if seed % 3 == 0 else [(90, 300, 30)]
+    x, _ = heart(rhythm, rate_hz, rng.uniform(0.008, 0.03), leads=leads, t_wave=rng.uniform(0, 0.5), seed=seed)
+    for k in range(leads):
+        x[k] = np.roll(x[k], int(rng.integers(0, int(0.05 * rate_hz))))
+    k, n = int(rng.integers(leads)), x.shape[1]
+    first = int(rng.integers(n // 2))
+    x[k, first:] += rng.uniform(0.02, 0.6) * rng.standard_normal(n - first)
+    beats = beats_of(Signal("bed", units(x[k : k + 1] if one else x), rate_hz)).sample
+    assert np.diff(beats).min() > LINK_S[APART] * rate_hz
 
 
 @drawn

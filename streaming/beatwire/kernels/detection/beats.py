@@ -5,6 +5,8 @@ Out:   ``LaneBeats``, then ``ListedBeats`` without holes; ``ListedBlocks``
 State: int64 ``state[lane, BEAT_STATE_COLUMNS]`` (``kernels.detection.intervals``)
 
 In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``).
+
+Invariant: two beats are more than ``APART`` apart (``is_too_near``).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.detection.fast_rhythm import (
+    APART,
     DECIDE,
     DOUBT_ERRORS,
     FAST_AT,
@@ -34,6 +37,7 @@ from beatwire.kernels.detection.intervals import (
     QUIET_COUNT,
     first_row,
     is_quiet,
+    is_too_near,
     write_beat,
 )
 from beatwire.kernels.detection.r_peak import mark_r
@@ -163,7 +167,11 @@ def select_beats(
         elif trees:
             errors = errors_since(c, errors, rhythm, settings.links)
         r = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
-        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
+        if (
+            member() > 0
+            or is_too_near(row, r, int(settings.links[APART]))
+            or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN]))
+        ):
             continue
         write_beat(
             r,

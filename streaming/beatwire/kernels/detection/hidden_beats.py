@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.detection.fast_rhythm import (
+    APART,
     FAST_AT,
     FAST_LAST,
     FAST_LEVEL,
@@ -22,7 +23,7 @@ from beatwire.kernels.detection.fast_rhythm import (
     next_link,
     store_links,
 )
-from beatwire.kernels.detection.intervals import FIRST_FAST, is_quiet, write_beat
+from beatwire.kernels.detection.intervals import FIRST_FAST, is_quiet, is_too_near, write_beat
 from beatwire.kernels.detection.r_peak import mark_r
 from beatwire.kernels.team import member, wait
 from beatwire.records import F64, I32, I64
@@ -74,7 +75,8 @@ def add_hidden(
         r = mark_r(rings.x[lane], rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if member() == 0:
             rhythm[FAST_AT] = c
-            if not is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
+            near = is_too_near(row, r, int(settings.links[APART]))
+            if not near and not is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
                 errors = MOST_ERRORS if settings.probability.shape[0] > 1 else math.nan
                 write_beat(
                     r,

@@ -89,6 +89,11 @@ def is_quiet(state: I64, quiet: I64, begin: int, end: int, sample: int, margin: 
     return False
 
 
+def is_too_near(state: I64, sample: int, apart: int) -> bool:
+    """Return True if ``sample`` is at most ``apart`` after the last beat, or before it: it is the same beat."""
+    return bool(state[LAST_R] >= 0 and sample - state[LAST_R] <= apart)
+
+
 def is_interrupted(state: I64, quiet: I64, begin: int, end: int, sample: int) -> bool:
     """Return True if a quiet stretch began between the last beat and ``sample``."""
     for k in range(min(QUIET_STRETCHES, int(state[QUIET_COUNT]))):
