@@ -11,13 +11,18 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
 # uv installs in a third of the time. Where it fails, and where pip is configured to use an index of its own, pip does.
-INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
-	! { $(PIP) uv && $(UV) --editable '.[$(EXTRAS)]'; }; then $(PIP) --editable '.[$(EXTRAS)]'; fi
+install = if $(BIN)/python -m pip config list | grep -q index-url || \
+	! { { test -x $(BIN)/uv || $(PIP) uv; } && $(UV) $(1); }; then $(PIP) $(1); fi
+# What takes longest begins while the rest is installed, and goes on after it: the kernels are compiled, for which Numba
+# is enough, and Kafka's jars are fetched. Whoever needs them waits; what fails here is done then.
+FIRST = numba scipy jgo
+AHEAD = export PYTHONPATH=streaming; for module in beatwire.jit.precompile beatwire.kafka.local.jvm; do \
+	$(BIN)/python -m $$module </dev/null >/dev/null 2>&1 & done
 
 # Three processes share the tests by file, because many wait; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test dev shared check kernels jars test-fast test-heavy compose-test docs site bench screenshots train clean
+.PHONY: demo test dev shared check kernels jars test-fast test-heavy compose-test docs site bench first-alert screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -98,20 +103,26 @@ site: $(DEV_READY)
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench
 
+# From a clone of the last commit, with an empty home folder, to the first alert of its demo: the stages and their seconds.
+first-alert:
+	$(PYTHON) tests/helpers/service/first_alert.py
+
 $(RUN_READY): EXTRAS = broker,report,dashboard
 $(RUN_READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "make: expected Python 3.11 or newer; got $$($(PYTHON) --version 2>&1) as $(PYTHON). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing into $(VENV) what running needs: less than a minute, 0.9 GB."
 	$(PYTHON) -m venv $(VENV)
-	@$(INSTALL)
+	@$(call install,$(FIRST))
+	@$(AHEAD)
+	@$(call install,--editable '.[$(EXTRAS)]')
 	@touch $@
 
 # Bytecode of all packages but the largest, and not of their tests: a test run turns warnings into errors, those of the compiler too.
 $(DEV_READY): EXTRAS = dev
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: about a minute, 6 GB (PyTorch brings CUDA)."
-	@$(INSTALL)
+	@$(call install,--editable '.[$(EXTRAS)]')
 	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(fhir|fontTools|mpmath|mypyc?|networkx|nvidia|pip|setuptools|sympy|tests?|torch|torchgen|triton)/' $(VENV)/lib || true
 	@touch $@
 

@@ -3,14 +3,17 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from beatwire.jit import cache, cpu, precompile
 from beatwire.kernels.detection import ricker
+from beatwire.locks import locked
 from beatwire.service import warmup
 
 
@@ -246,6 +249,45 @@ start = subprocess.Popen
 precompile.subprocess.Popen = lambda command, **options: start({command}, **options)
 """
     assert precompiled(tmp_path, broken) == (len(SMALL), [(k, len(SMALL)) for k in range(len(SMALL) + 1)], len(SMALL))
+
+
+def test_whoever_waits_for_another_process_is_told_at_the_beginning_and_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cpu, "folder", lambda: tmp_path)
+    monkeypatch.setattr(precompile, "compile_kernel", lambda *_: pytest.fail("the other process has compiled it"))
+    seen: list[tuple[int, int]] = []
+    begun, counts = threading.Event(), []
+
+    def on_progress(done: int, of: int) -> None:
+        seen.append((done, of))
+        begun.set()
+
+    def wait() -> None:
+        counts.append(precompile.precompile(SMALL, on_progress, 1))
+
+    waiting = threading.Thread(target=wait)
+    with locked(tmp_path / "lock"):
+        waiting.start()
+        assert begun.wait(10)
+        kernels = [name for name in precompile.table() if name in SMALL]
+        (tmp_path / f"compiled-{precompile._key(kernels)}").touch()
+    waiting.join()
+    assert (seen, counts) == ([(0, len(SMALL)), (len(SMALL), len(SMALL))], [len(SMALL)])
+    assert precompile.precompile(SMALL, on_progress, 1) == 0
+
+
+def test_what_make_compiles_while_pip_installs_is_what_the_demo_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[list[str]] = []
+    for module in (precompile, warmup):
+        monkeypatch.setattr(module, "precompile", lambda names, _: compiled.append(names))
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        precompile._compile_all()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    warmup.compile_kernels(str)
+    assert compiled[0] == compiled[1] != []
 
 
 def test_whoever_has_to_wait_for_the_compiler_is_told_how_many_kernels_there_are(

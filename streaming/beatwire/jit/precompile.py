@@ -8,12 +8,14 @@ is first called.
 Numba holds Python's lock while it compiles, so threads gain nothing. The helpers are new interpreters, ``python -m
 beatwire.jit.precompile FOLDER``: a fork is unsafe beside the threads of a Kafka client. A helper reads names of kernels
 from its standard input and writes each name to its standard output when that kernel is stored. This process compiles
-what a helper that ended has not stored.
+what a helper that ended has not stored. Without a folder the command compiles all kernels: ``make`` does while pip
+installs what they do not need.
 """
 
 import contextlib
 import hashlib
 import platform
+import signal
 import subprocess
 import sys
 import threading
@@ -32,6 +34,7 @@ from numba.core.errors import NumbaError
 from beatwire.jit import cpu
 from beatwire.jit.quicker import quicker
 from beatwire.jit.threads import cores
+from beatwire.kernels.table import HostKernels
 from beatwire.locks import locked
 from beatwire.signals import deferred
 
@@ -96,22 +99,28 @@ def precompile(names: Iterable[str], on_progress: Progress, processes: int | Non
     names
         Kernels of ``cpu.kernels``.
     on_progress
-        Called when a kernel is compiled, from several threads, one at a time; first with 0.
+        Called when a kernel is compiled, from several threads, one at a time; first with 0. Where another process
+        compiles them it is called with 0 and, at the end, with all.
     processes
         This one included; None: as many as there are cores for this process, at most ``MOST_PROCESSES``.
 
     Returns
     -------
     compiled
-        The number of kernels that were compiled; 0 where nothing had to be done.
+        The number of kernels that were compiled, here or in the process that this one waited for; 0 where nothing had
+        to be done.
     """
     listed = table()
     kernels = [name for name in listed if name in set(names)]
     folder = cpu.folder()
+    mark = folder / f"compiled-{_key(kernels)}"
+    if mark.exists():
+        return 0
+    on_progress(0, len(kernels))
     with locked(folder / "lock"):
-        mark = folder / f"compiled-{_key(kernels)}"
         if mark.exists():
-            return 0
+            on_progress(len(kernels), len(kernels))
+            return len(kernels)
         work = _Work(kernels, on_progress)
         helpers = [_Helper(folder, work) for _ in range(min(processes or cores(), MOST_PROCESSES, len(kernels)) - 1)]
         try:
@@ -146,7 +155,6 @@ class _Work:
         self._waiting, self._count, self._on_progress = deque(kernels), 0, on_progress
         self._of = len(kernels)
         self._lock = threading.Lock()
-        on_progress(0, self._of)
 
     def __iter__(self) -> Iterator[str]:
         """Yield kernels until none is left."""
@@ -228,5 +236,15 @@ def _serve(lines: TextIO, folder: Path) -> None:
         print(line.strip(), flush=True)  # noqa: T201
 
 
+def _compile_all() -> None:
+    """Compile all kernels of the host; Ctrl-C ends it even where a shell has started it in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        precompile([kernel.name for kernel in HostKernels.members()], lambda _done, _of: None)
+
+
 if __name__ == "__main__":
-    _serve(sys.stdin, Path(sys.argv[1]))
+    if len(sys.argv) > 1:
+        _serve(sys.stdin, Path(sys.argv[1]))
+    else:
+        _compile_all()

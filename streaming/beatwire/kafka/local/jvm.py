@@ -161,3 +161,8 @@ def last_line(text: str) -> str:
     """Return the last line of `text` that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
+
+
+if __name__ == "__main__":  # make, while pip installs what Kafka does not need
+    with contextlib.suppress(UserError, KeyboardInterrupt):
+        find_jars()

@@ -76,16 +76,16 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
     console = Console(stderr=quiet, highlight=False, soft_wrap=True)
     if broker != "mock":
         console.print("broker   starting Apache Kafka (the first time: ten seconds to fetch its files)")
-    made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
         # While Kafka's files are fetched; without a bar, which would hide the cursor if this is interrupted.
         compiling = threading.Thread(target=_compile, args=(console,), daemon=True)
         compiling.start()
         started = start_broker(stack, broker)
-        compiling.join()
         if not quiet:
             show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
+        made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
+        compiling.join()
         warm_up(console.print)
         pipeline = Pipeline(Settings())
         log = _Log(_Printer(console, made))
