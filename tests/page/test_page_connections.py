@@ -20,12 +20,6 @@ IDLE = 600
 
 
 @pytest.fixture(scope="module")
-def mock() -> Iterator[MockKafka]:
-    with MockKafka() as kafka:
-        yield kafka
-
-
-@pytest.fixture(scope="module")
 def page(mock: MockKafka) -> Iterator[Dashboard]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * IDLE)), hard))

@@ -14,12 +14,6 @@ TOKEN = "a-token-of-24-characters"
 
 
 @pytest.fixture(scope="module")
-def mock() -> Iterator[MockKafka]:
-    with MockKafka() as kafka:
-        yield kafka
-
-
-@pytest.fixture(scope="module")
 def page(mock: MockKafka) -> Iterator[Dashboard]:
     with Dashboard(mock.cluster, port=0) as page:
         yield page

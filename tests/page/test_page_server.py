@@ -27,12 +27,6 @@ from websockets.exceptions import ConnectionClosed
 
 
 @pytest.fixture(scope="module")
-def mock() -> Iterator[MockKafka]:
-    with MockKafka() as kafka:
-        yield kafka
-
-
-@pytest.fixture(scope="module")
 def shared_page(mock: MockKafka) -> Iterator[Dashboard]:
     with Dashboard(mock.cluster, port=0) as page:
         yield page

@@ -1,9 +1,8 @@
 """The plane of the model's latents, for ``/population.json``: where normal beats lie, and the beats of the plane.
 
 In: the scoring model. Out: beats and the region of the training population, and decoded beats at the nodes of a grid.
-The plane
-is the projection by which the monitor publishes each beat's place (``map_x``, ``map_y``): the latents times the model's
-matrix ``map`` [8, 2].
+The plane is the projection by which the monitor publishes each beat's place (``map_x``, ``map_y``): the latents times
+the model's matrix ``map`` [8, 2].
 
 A node of the plane is decoded from the most likely latents among those that project to it, given the mean and the
 covariance of the training population's latents, which the model's files hold.

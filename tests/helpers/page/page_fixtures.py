@@ -1,4 +1,4 @@
-"""What the browser tests of the live page share: one browser and one mock cluster a module, one server a test."""
+"""What the browser tests of the live page share: one browser a module, one server a test."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,6 @@ from playwright.sync_api import Browser
 def browser() -> Iterator[Browser]:
     with chromium() as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def mock() -> Iterator[MockKafka]:
-    with MockKafka() as kafka:
-        yield kafka
 
 
 @pytest.fixture

@@ -31,18 +31,10 @@ def alert_table(
 
     Parameters
     ----------
-    folder
-        Folder of WFDB records, or of such folders.
+    folder, people, ward_beds, annotations, progress
+        As `beatwire.api.commands.evaluate_alerts` has them.
     graph
         The graph, with companion models for people whom the shipped ones were trained on.
-    people
-        ``development`` or ``held back``: one half, by a hash of the person; or ``all``.
-    ward_beds
-        Beds of the simulated ward; 0: none.
-    annotations
-        Ending of the annotation files.
-    progress
-        Called with the name of each record before it is run.
 
     Raises
     ------
