@@ -1,7 +1,5 @@
 """import beatwire: every kind of source gives the same beats; results, errors, and what a call and the import take."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Fast rhythms: every beat is counted up to 300 a minute; T waves are no beats; what is found depends on no cut."""
 
-from __future__ import annotations
-
 import beatwire
 import numpy as np
 import pytest

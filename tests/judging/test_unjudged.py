@@ -1,7 +1,5 @@
 """Signals that cannot be judged: noise, saturated leads, "cannot analyse", and asystole in noise, in any cut."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

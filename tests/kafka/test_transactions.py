@@ -1,7 +1,5 @@
 """Requests of transactions while no broker answers: for how long they are repeated."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Schemas of writers, looked up by id: once, again after an outage, never for long, and bounded in a flood."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

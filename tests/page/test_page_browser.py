@@ -1,7 +1,5 @@
 """The live page in a real browser: what it draws is what was sent, and it says what it cannot draw."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,7 +1,5 @@
 """Connections to the live page: whoever sends nothing, or no token, keeps nobody from it."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import time

@@ -1,7 +1,5 @@
 """The live page over HTTP and WebSocket: a real server, a plain client, librdkafka's mock cluster."""
 
-from __future__ import annotations
-
 import json
 import signal as signal_module
 import subprocess

@@ -1,7 +1,5 @@
 """A producer is closed once, and not while a call of it is at work: its memory would be freed under the other call."""
 
-from __future__ import annotations
-
 import threading
 import time
 

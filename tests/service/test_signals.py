@@ -1,7 +1,5 @@
 """SIGINT and SIGTERM at any time: the command ends, without a traceback."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Workers of one machine: they are told to stop before the first of them is waited for."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs feeds of devices against the embedded broker, and collects what arrives."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Messages for tests: on a real Kafka to send, take as ticks and read back; and one without a broker."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

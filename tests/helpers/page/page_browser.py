@@ -1,7 +1,5 @@
 """A real browser and a live feed for tests of the page: Chromium by Playwright, samples sent as time passes."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """A browser without a screen: the protocol of the live page, for tests."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import time

@@ -1,7 +1,5 @@
 """A planted asystole from the device to the screen: a real Kafka, a real monitor, a real browser."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

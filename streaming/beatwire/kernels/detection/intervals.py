@@ -8,8 +8,6 @@ Quiet stretches that are less than two margins apart are stored as one. So the `
 farther back than any peak that is still undecided.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.detection.fast_rhythm import FAST_COLUMNS

@@ -10,8 +10,6 @@ sample, and that is ``FAR_NANOVOLTS`` from zero or more. Messages do not contain
 block do: of waves that are clipped not even half.
 """
 
-from __future__ import annotations
-
 from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.team import WIDTH, added, member

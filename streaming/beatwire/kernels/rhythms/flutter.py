@@ -14,8 +14,6 @@ The lead is resampled to 64 points a second first, each the mean of four samples
 slope are removed. All sums are of integers: the same on every backend.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.intake.converter import ALL_LEADS, NO_LEAD, limited_leads

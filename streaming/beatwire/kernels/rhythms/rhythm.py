@@ -10,8 +10,6 @@ follows from the blocks of half a minute (``kernels.rhythms.rest``). A beat is j
 (``kernels.rhythms.atrial``), once in 8 s. Scores are not read, so that no judgement waits for the model.
 """
 
-from __future__ import annotations
-
 import math
 
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES

@@ -10,8 +10,6 @@ Onset and id are those of the first message. So until the alert begins a success
 ``oldest_ticks``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
