@@ -50,7 +50,9 @@ def test_the_memory_of_a_stream_is_that_of_its_arrays_and_not_of_the_modules_it_
     module = ModuleType("numpy_in_a_state")
     vars(module)["array"] = np.zeros(1000)
     state = SimpleNamespace(xp=module, rings=[np.zeros(100, np.int8)])
-    assert memory.state_bytes(cast("Pipeline", SimpleNamespace(states=[state], marks=[]))) == 8 + 100
+    node = SimpleNamespace(state=state, func=np.zeros)
+    sizes = memory.array_bytes(cast("Pipeline", SimpleNamespace(stages=[node], marks=[])))
+    assert sizes == {"numpy.rings": 8 + 100, "marks": 0}
 
 
 @pytest.mark.slow

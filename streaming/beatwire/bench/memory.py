@@ -1,6 +1,7 @@
 """Memory of a stream, and the cost of a sample from 100 to 20,000 streams, at 250 Hz and one lead on one core."""
 
 import gc
+from collections import Counter
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -14,34 +15,44 @@ from beatwire.pipeline.settings import Settings
 
 MEMORY_STREAMS = 16_000
 LIMIT_KB = 20.0
+LEAST_LISTED = 100  # bytes of a stream
 STREAMS = (100, 1000, 5000, 20_000)
 TICK_CHUNKS = 2000  # of a tick, at least one and at most MAX_PER_TICK per stream: ticks of similar size
 MAX_PER_TICK = 8
 WARM = 6
 
 
-def state_bytes(pipeline: Pipeline) -> int:
-    """Return the bytes of all arrays in the state of the stages, and of the names of the streams."""
+def array_bytes(pipeline: Pipeline) -> dict[str, int]:
+    """Return the bytes of all arrays in the state of the stages, and of the names of the streams, the largest first."""
+    sizes: Counter[str] = Counter()
     visited: set[int] = set()
 
-    def size(value: Any) -> int:
+    def add(value: Any, name: str) -> None:
         if id(value) in visited:
-            return 0
+            return
         visited.add(id(value))
         if isinstance(value, np.ndarray):
-            return value.nbytes if value.base is None else size(value.base)
-        if isinstance(value, dict):
-            return sum(size(v) for v in value.values())
-        if isinstance(value, (list, tuple)):
-            return 8 * len(value) + sum(size(v) for v in value)
-        if isinstance(value, (str, bytes)):
-            return 49 + len(value)  # 49: the header of a str
-        if callable(value) or isinstance(value, ModuleType):  # kernels, NumPy itself: not of a stream
-            return 0
-        names = getattr(type(value), "__slots__", ()) or getattr(value, "__dict__", {})
-        return sum(size(getattr(value, name)) for name in names if hasattr(value, name))
+            if value.base is None:
+                sizes[name] += value.nbytes
+            else:
+                add(value.base, name)
+        elif isinstance(value, dict):
+            add(list(value.values()), name)
+        elif isinstance(value, (list, tuple)):
+            sizes[name] += 8 * len(value)
+            for own, v in zip(getattr(value, "_fields", [""] * len(value)), value, strict=True):
+                add(v, f"{name}.{own}".rstrip("."))
+        elif isinstance(value, (str, bytes)):
+            sizes[name] += 49 + len(value)  # 49: the header of a str
+        elif not callable(value) and not isinstance(value, ModuleType):  # kernels, NumPy itself: not of a stream
+            for own in getattr(type(value), "__slots__", ()) or getattr(value, "__dict__", {}):
+                if hasattr(value, own):
+                    add(getattr(value, own), f"{name}.{own}")
 
-    return sum(size(state) for state in pipeline.states) + size(pipeline.marks)
+    for node in pipeline.stages:
+        add(node.state, node.func.__module__.rpartition(".")[2])
+    add(pipeline.marks, "marks")
+    return dict(sizes.most_common())
 
 
 def measure(log: Log) -> Iterator[Result]:
@@ -50,7 +61,11 @@ def measure(log: Log) -> Iterator[Result]:
     for tick in ticks_for(MEMORY_STREAMS, ticks=4, per_tick=1):
         pipeline.emit(tick)
     gc.collect()
-    stream_kb = state_bytes(pipeline) / MEMORY_STREAMS / 1000
+    arrays = array_bytes(pipeline)
+    for name, size in arrays.items():
+        if size >= LEAST_LISTED * MEMORY_STREAMS:
+            log(f"memory: {size / MEMORY_STREAMS:6.0f} bytes a stream: {name}")
+    stream_kb = sum(arrays.values()) / MEMORY_STREAMS / 1000
     yield Result("memory of a stream", stream_kb, "kB", "limit", LIMIT_KB, "<= 1")
     cost_ns = {}
     for streams in STREAMS:

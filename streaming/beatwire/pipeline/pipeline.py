@@ -18,11 +18,12 @@ from beatwire.pipeline.settings import Settings
 from beatwire.pipeline.turned_away import note_turned_away
 from beatwire.records import I32, Acknowledgement, Aligned, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.feed import Watched
-from beatwire.records.samples import BankKind
+from beatwire.records.samples import BankKind, SlotColumns
 from beatwire.settings import HORIZON_S
 from beatwire.stages import align, lifecycle
 from beatwire.stages.judging import alert, drift
 from beatwire.stages.support.streams.banks import kinds_of
+from beatwire.stages.support.streams.read_ids import ReadIds
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
@@ -59,10 +60,10 @@ class Pipeline(Graph):
         self._turned_ticks: dict[int, int] = {}
         self.held = Held()
         self._rejects = Rejects()
-        self._aligned: Aligned | None = None
+        self._slots: SlotColumns | None = None
 
     def _note(self, aligned: Aligned) -> None:
-        self._aligned = aligned
+        self._slots = aligned.slots
         self.marks.note(self._tick, aligned, self._partitions(), self._unread)
 
     def _reject(self, rejects: Rejects) -> None:
@@ -99,7 +100,8 @@ class Pipeline(Graph):
         self._origin = origin
         self._ahead, self._unread = ahead, tick.held
         self.source.emit(tick)
-        self._origin = None
+        self._origin = self.unbundled.state.tick = None
+        self.decoded.state.ids = ReadIds()
         self._turned_ticks = self.lifecycle.state.turned.oldest_ticks()
         return list(self._out)
 
@@ -143,10 +145,10 @@ class Pipeline(Graph):
 
     def rewind_tick(self, partition: int) -> int:
         """Return the tick from whose start a successor must replay ``partition``."""
-        if self._aligned is None:
+        if self._slots is None:
             return self._tick + 1
         partitions = self._partitions()
-        arrived_us = self._aligned.slots.arrived_us[: len(partitions)]
+        arrived_us = self._slots.arrived_us[: len(partitions)]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
         oldest = self._align.admission.waiting.oldest_tick(partition, oldest)
         oldest = min(oldest, self._turned_ticks.get(partition, oldest))

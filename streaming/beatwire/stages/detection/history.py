@@ -22,6 +22,7 @@ from beatwire.backends.network import Network
 from beatwire.kernels.scores.history import BEATS, LATENTS, RING_COLUMNS, SIZES
 from beatwire.records import F32, F64, I64, Bool, HistoryFeatures, Terms, Windows
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
+from beatwire.stages.support.room import room_for
 
 LONGEST_RR_S = 5.0  # a longer interval is unknown to the score: it is a pause
 TERM_TYPES = (np.float32, np.float32, np.float32, np.float32, np.float32, np.dtype((np.float32, LATENTS)))
@@ -90,7 +91,7 @@ class Memory:
         before = len(self.beats.ring)
         if slots <= before:
             return
-        room = max(slots, before + before // 2, 16)
+        room = room_for(slots)
 
         def grown(old: Any) -> Any:
             return self.backend.grown(old if before else None, (room, *old.shape[1:]), old.dtype)

@@ -41,6 +41,7 @@ from beatwire.records import F32, F64, Aligned, TickBeats
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
 from beatwire.stages.support.ensemble import Ensemble
+from beatwire.stages.support.room import room_for
 from beatwire.stages.support.runs import runs_of
 
 # 30 s of beats whose median intervals look back 40 s; the usual interval of the last beat, 5 s ago, looks back 65 s.
@@ -148,7 +149,7 @@ def grow(state: State, slots: int, leads: int = SHAPE_LEADS) -> None:
     before, known = len(old.ring), old.normal.shape[1]
     if slots <= before and leads <= known:
         return
-    room = max(slots, before + before // 2) if slots > before else before
+    room = max(before, room_for(slots))
     grown = ClassHistory(*(np.zeros((room, *column.shape[1:]), column.dtype) for column in old))
     if leads > known:
         grown = grown._replace(

@@ -25,6 +25,7 @@ from beatwire.kernels.scores.history import LATENTS
 from beatwire.records import F32, F64, U8, TickBeats
 from beatwire.records.alerting import Borders, Crossings, DriftState
 from beatwire.records.columns import ORDERED_COLUMNS
+from beatwire.stages.support.room import room_for
 from beatwire.stages.support.runs import rows_written, runs_of
 
 BLOCK_S = 20.0  # three blocks are the minute of the horizon
@@ -133,7 +134,7 @@ def grow(state: State, slots: int) -> None:
     before = len(state.streams.block)
     if slots <= before:
         return
-    room = max(slots, before + before // 2)
+    room = room_for(slots)
     grown = []
     for old in state.streams:
         new = np.zeros((room, *old.shape[1:]), old.dtype)

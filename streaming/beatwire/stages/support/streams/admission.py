@@ -20,9 +20,9 @@ from beatwire.kernels.intake import arrivals
 from beatwire.records import I64, Bank, Chunks, slot_columns
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import CHUNK_LEADS, CHUNK_RATE_HZ, CHUNK_SESSION
+from beatwire.stages.support.room import room_for
 from beatwire.stages.support.streams.banks import allowed_banks, find_banks, without_bank
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.stages.support.streams.placements import rounded
 from beatwire.stages.support.streams.waiting import WaitingRoom
 
 WAITS = -1  # verdict on a chunk whose bank may not be opened yet
@@ -96,9 +96,9 @@ class Admission:
     def _is_full(self, bank: int) -> bool:
         """Return True if the bank has no free lane and may not have more."""
         used = self.lanes[bank]
-        if self.free[bank] or 0 < used < rounded(used):
+        if self.free[bank] or 0 < used < room_for(used):
             return False
-        return not self.admits(self.banks, [rounded(n + (k == bank)) for k, n in enumerate(self.lanes)])
+        return not self.admits(self.banks, [room_for(n + (k == bank)) for k, n in enumerate(self.lanes)])
 
     def give(self, bank: int) -> int:
         """Return a lane of the bank."""

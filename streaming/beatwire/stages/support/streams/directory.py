@@ -15,7 +15,10 @@ from beatwire.kernels.intake import avro
 from beatwire.records import I32, I64, U8, Bool, Chunks
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
+from beatwire.stages.support.room import room_for
 from beatwire.stages.support.streams.partitions import has_moved
+
+LEAST_TABLE = 256  # rows; a power of two
 
 
 def _empty_table(size: int) -> I64:
@@ -46,7 +49,7 @@ class Directory:
     bundled: Bool = field(default_factory=lambda: np.zeros(64, np.bool_))
     claimed: list[int] = field(default_factory=list)
     counts: tuple[int, ...] = ()
-    _table: I64 = field(default_factory=lambda: _empty_table(256))
+    _table: I64 = field(default_factory=lambda: _empty_table(LEAST_TABLE))
     _entries: int = 0
     _digests: list[int] = field(default_factory=list)
     _free: list[int] = field(default_factory=list)
@@ -135,7 +138,7 @@ class Directory:
         self.id_size[slot] = len(raw)
         self.bundled[slot] = False
         if 2 * self._entries >= len(self._table):
-            self._enter_all(len(self._table))
+            self._enter_all()
         else:
             cpu.kernels.enter(self._table, digest, slot)
             self._entries += 1
@@ -155,18 +158,17 @@ class Directory:
         return slot
 
     def _grow(self) -> None:
-        more = 2 * self.capacity
+        more = room_for(self.capacity + 1)
         for name in ("ids", "id_size", "partition", "bundled"):
             old = getattr(self, name)
             grown = np.zeros((more, *old.shape[1:]), old.dtype)
             grown[: len(old)] = old
             setattr(self, name, grown)
-        self._enter_all(4 * more)
 
-    def _enter_all(self, size: int) -> None:
-        """Make a table of ``size`` rows without the evicted streams."""
-        self._table = _empty_table(size)
+    def _enter_all(self) -> None:
+        """Make a table without the evicted streams: at most a quarter of its rows are in use."""
         known = np.flatnonzero(self.is_known()).tolist()
+        self._table = _empty_table(max(LEAST_TABLE, 1 << (4 * len(known) - 1).bit_length()))
         self._entries = len(known)
         for slot in known:
             cpu.kernels.enter(self._table, self._digests[slot], slot)

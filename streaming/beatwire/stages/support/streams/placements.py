@@ -32,6 +32,7 @@ from beatwire.records.columns import (
 )
 from beatwire.records.events import GAP
 from beatwire.records.slot_columns import PASSES
+from beatwire.stages.support.room import room_for
 
 
 def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows) -> list[Placement]:
@@ -67,7 +68,7 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
         place = np.empty((len(of_place), PLACEMENT_COLUMNS), np.int64)
         cpu.kernels.take_place(len(of_place), of_place, rows.place, place)
         fresh = _fresh(number, bank, columns, quiet, chunks.overloaded)
-        made.append(Placement(chunks.payload, place, rounded(lanes[bank.number]), fresh))
+        made.append(Placement(chunks.payload, place, room_for(lanes[bank.number]), fresh))
     return made
 
 
@@ -87,14 +88,6 @@ def _distinct(ascending: I64) -> list[int]:
     """Return the values that occur among ascending ones."""
     kept: list[int] = ascending[np.flatnonzero(np.diff(ascending, prepend=-1))].tolist()
     return kept
-
-
-def rounded(lanes: int) -> int:
-    """Round up, so that arrays by lane grow rarely: by a quarter, at least 64."""
-    size = 64
-    while size < lanes:
-        size += max(64, size // 4)
-    return size
 
 
 def _quiet(fresh: I64, gaps: I64) -> I64:
