@@ -10,15 +10,21 @@ import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
 from bedside import Ward, device_chunk
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from skips import skip_unless_ci
 
 # The same draws in every run: a commit passes or fails by what it changes. Others: HYPOTHESIS_PROFILE=random. All of
-# them, in place of four of ten: HYPOTHESIS_PROFILE=all.
-settings.register_profile("same", derandomize=True, max_examples=40)
-settings.register_profile("all", derandomize=True)
-settings.register_profile("random", derandomize=False)
+# them, in place of a quarter: HYPOTHESIS_PROFILE=all. Nothing depends on how fast the machine is at the moment.
+ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, max_examples=25, **ANY_SPEED)
+settings.register_profile("all", derandomize=True, **ANY_SPEED)
+settings.register_profile("random", derandomize=False, **ANY_SPEED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+if settings.default.derandomize:
+    # Hypothesis also draws the constants of the modules of this project that happen to be loaded: with them the draws
+    # would change with each number of the code, and with the tests that ran before in the same process.
+    providers._get_local_constants = providers.Constants
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 

@@ -103,7 +103,7 @@ class Counting:
 
     def __init__(self, packets: int, away_at: tuple[int, ...] = ()) -> None:
         self._left, self._away = packets, set(away_at)
-        self.at = 0
+        self.at, self._began_s = 0, arrival_s()
 
     def describe(self) -> Description:
         return Description("bed-1", ("II",), 500.0, 1.0)
@@ -116,7 +116,7 @@ class Counting:
             first = 10 * self.at
             values = (np.arange(first, first + 10) % 30000).astype(np.int16)
             self.at += 1
-            yield Packet(values[None], arrival_s(), count=first)
+            yield Packet(values[None], self._began_s + 0.02 * self.at, count=first)
             time.sleep(0.02)
 
     def close(self) -> None:

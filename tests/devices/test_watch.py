@@ -38,12 +38,12 @@ class Strap:
         return Description("strap", ("II",), 250.0, PERSON.uv_per_unit)
 
     def packets(self) -> Any:
-        began = time.monotonic()
+        began, began_s = time.monotonic(), arrival_s()
         for first in range(0, round(self._seconds * 250), 25):
             while time.monotonic() < began + first / 250.0:
                 time.sleep(0.005)
                 yield None
-            yield Packet(PERSON.samples[:1, first : first + 25], arrival_s(), count=first)
+            yield Packet(PERSON.samples[:1, first : first + 25], began_s + first / 250.0, count=first)
 
     def close(self) -> None:
         """Nothing is open."""
