@@ -1,5 +1,6 @@
 """Tombstones of alerts: what ended long ago is removed once, and what goes on never."""
 
+import json
 import random
 import time
 from collections.abc import Iterator
@@ -87,7 +88,14 @@ class Log:
             )
 
 
-@pytest.mark.alone
+def slowness() -> float:
+    """Return how many times longer JSON takes to read at the moment than on the machine of the limit, at least 1."""
+    began_s = time.thread_time()
+    for _ in range(20_000):
+        json.loads(VALUES["on"])
+    return max(1.0, (time.thread_time() - began_s) / (20_000 * 4e-6))
+
+
 @pytest.mark.parametrize(
     "before",
     [
@@ -111,7 +119,7 @@ def test_a_year_of_a_small_ward_is_read_in_seconds_at_start_and_at_each_hand_ove
 
     for number in range(before):
         log.write(day(number), number * DAY_US)
-    ended = EndedAlerts(KEEP_S)
+    ended, slow = EndedAlerts(KEEP_S), slowness()
     for number in range(before, before + 365):
         if number % 90 == before % 90:
             began_s = time.thread_time()
@@ -126,6 +134,6 @@ def test_a_year_of_a_small_ward_is_read_in_seconds_at_start_and_at_each_hand_ove
         for tick in range(1, 400 if number == before else 3):  # a day has a million
             log.write(ended.due([], now_us + tick), now_us + tick)
         most = max(most, len(log.newest))
-    assert max(durations) < 5.0
+    assert max(durations) < 5.0 * slow
     assert len(log.newest) <= 400 * 9
     assert most <= 400 * (9 + before)

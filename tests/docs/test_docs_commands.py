@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from beatwire.archives import cluster
 from beatwire.backends.cuda.card import missing
 from beatwire.cli.main import app
 from beatwire.cli.ward.tail import HEADS
 from beatwire.service.doctor import checks
+from distributed import LocalCluster
 from page_folder import PASSWORD, write_folder
 from page_lines import ROOT, examples, needs_gpu, runs_offline
 from typer.testing import CliRunner
@@ -41,12 +43,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which a line runs, with the recordings that it names, some of them as ../shared/ecg."""
+    """The folder in which a line runs, with the recordings that it names, some of them as ../shared/ecg.
+
+    Workers of archives are threads; tests/api has processes.
+    """
     folder = shutil.copytree(written, tmp_path / "checkout")
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "ecg").symlink_to(written)
     monkeypatch.chdir(folder)
     monkeypatch.setenv(*PASSWORD)
+    monkeypatch.setattr(cluster, "_local", lambda *_: LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0"))
     return folder
 
 

@@ -17,6 +17,7 @@ from beatwire.stages.detection.history import Memory, terms_of
 from beatwire.stages.score import TERMS, score_terms, sum_levels
 from beatwire.training.settings import VaeSettings
 from beatwire.training.specs import fit
+from beatwire.training.vae import network
 from beatwire.training.vae.calibrate import mixed_quantiles, pooled_quantiles
 from beatwire.training.vae.card import vae_card
 from beatwire.training.vae.dataset import NORMAL, VENTRICULAR, read_subjects
@@ -201,20 +202,33 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
     assert usual < fast == faster
 
 
-def test_an_interrupted_training_continues_where_it_stopped(trained: Trained, tmp_path: Path) -> None:
+def test_an_interrupted_training_continues_where_it_stopped(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = network.fit
+
     def stop(done: float, step: str) -> None:
-        if step.startswith("all"):
+        if step == "all subjects":
             raise KeyboardInterrupt
 
-    longer = VaeSettings(steps=100, batch=64)  # of each hundred steps there is a word
+    def with_a_word(windows: Any, weight: Any, settings: VaeSettings, progress: Any) -> Any:
+        progress(settings.steps)  # by itself it has one of each hundred steps
+        fitted.append(len(windows))
+        return fits(windows, weight, settings, progress)
+
+    fitted: list[int] = []
+    monkeypatch.setattr(network, "fit", with_a_word)
+    few = VaeSettings(steps=10, batch=64)
     with pytest.raises(KeyboardInterrupt):
-        fit("vae", [trained.records], tmp_path / "m.safetensors", settings=longer, progress=stop)
+        fit("vae", [trained.records], tmp_path / "m.safetensors", settings=few, progress=stop)
+    assert len(fitted) == 5
     steps: list[str] = []
     again = fit(
-        "vae", [trained.records], tmp_path / "m.safetensors", settings=longer, progress=lambda _, s: steps.append(s)
+        "vae", [trained.records], tmp_path / "m.safetensors", settings=few, progress=lambda _, s: steps.append(s)
     )
     assert steps == ["reading records", "all subjects", "done"]
-    assert [one["settings"]["steps"] for one in (again, trained.metrics)] == [100, 60]
+    assert len(fitted) == 6
+    assert [one["settings"]["steps"] for one in (again, trained.metrics)] == [10, 60]
 
 
 def test_a_folder_without_annotated_records_is_refused(tmp_path: Path) -> None:
