@@ -79,7 +79,7 @@ NOT_RUN = {
     f"beatwire export fhir --bootstrap-servers {ADDRESS} --stream bed-1 --out rates.json": (
         "tests/integration/service/test_events_kafka.py runs it"
     ),
-    "pip install '.[broker,gpu]'": _DOWNLOADS,
+    "pip install 'beatwire[broker,gpu]'": _DOWNLOADS,
     "pip install 'beatwire[broker,dashboard]'": _DOWNLOADS,
     "pip install 'beatwire[broker,dashboard,report]'": _DOWNLOADS,
     """python -c 'import wfdb; wfdb.dl_database("mitdb", "mitdb")'""": _DOWNLOADS,
