@@ -33,8 +33,7 @@ def devices(draw: st.DrawFn, kind: str) -> Device:
     packet_s = size / rate_hz
     packets = WARM + round(draw(st.floats(8.0, 25.0)) / packet_s)
     some = st.lists(st.integers(WARM, packets - round(3.0 / packet_s) - 4), max_size=6)
-    begin = list(draw(some))
-    lost = frozenset(k + j for k in begin for j in range(draw(st.integers(1, 4))))
+    lost = frozenset(k + j for k in draw(some) for j in range(draw(st.integers(1, 4))))
     jitter_s = {"times": 0.3 / rate_hz, "stamps": 0.0, "arrivals": 0.0}.get(kind, 0.01)
     stalls = {k: draw(st.floats(0.1, 3.0)) for k in draw(some)}
     if kind in ("stamps", "arrivals"):  # without a clock of the device nothing shows what is missing in a stall
