@@ -1,5 +1,7 @@
 """What becomes of an alert: acknowledged, held, taken over; on events made by the test."""
 
+from typing import Any
+
 import pytest
 from beatwire.alerts.settings import Lifecycle
 from beatwire.errors import UserError
@@ -206,3 +208,26 @@ def test_an_alert_that_the_next_session_ends_lasts_as_long_as_any_other() -> Non
     ward.tick(device_chunk(0, session=2))
     ended = {(a["rule"], a["state"], a["decided"]) for a in ward.published}
     assert ended == {("tachycardia", "off", 790), ("pause", "off", 1100)}
+
+
+class Unlooped(dict[str, Any]):
+    """A dictionary in which one may look something up, but that may not be looped over."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("all open alerts are looked at")
+
+    values = items = keys = __iter__
+
+
+def test_a_tick_looks_at_no_open_alert_that_does_not_change(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    alerts = ward.lifecycle.alerts
+    now_us = 600_000_000
+    ward.tick(now_us=now_us)
+    alerts.by_id = Unlooped(alerts.by_id)
+    ward.tick(device_chunk(stream="other", arrival_us=now_us), now_us=now_us + 100_000)
+    ward.tick(device_chunk(session=2, stream="other", arrival_us=now_us), now_us=now_us + 2_000_000)
+    ward.tick(now_us=now_us + 4_000_000)
+    acknowledge(ward, begun)
+    ward.tick()
+    assert states(ward.published) == [("asystole", "ack")]

@@ -99,7 +99,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         _acknowledge(state, ack, published, audit)
     state.acks.clear()
     begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
-    for part in parts_of(alerts, kept.slots()) if len(begun) else [alerts]:
+    for part in parts_of(alerts, kept.having(begun[:, ORDERED_SLOT])) if len(begun) else [alerts]:
         _apply_part(state, part, len(begun) > 0, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
     published += transitions_of(kept, state.turned, state.limits, tick.aligned)

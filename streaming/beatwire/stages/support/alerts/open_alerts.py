@@ -1,4 +1,4 @@
-"""The alerts that are not off: by id, by stream, by rule."""
+"""The alerts that are not off: by id, by stream, by rule, and those that something looks for in each tick."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -10,12 +10,15 @@ import numpy as np
 from beatwire.records import I64, Aligned
 from beatwire.stages.support.alerts.alert_messages import over
 from beatwire.stages.support.streams.directory import Directory
+from beatwire.wire.names import SAMPLES
 
 NEVER = int(np.iinfo(np.int64).max)
 # What an alert has from its beginning on, and each of its messages repeats.
 _LASTING = ("id", "session", "onset", "onset_us", "partition", "ack_by", "ack_us", "reminders")
 # What older messages do not have.
 _DEFAULTS = {"partition": 0, "ack_by": None, "ack_us": None, "reminders": 0}
+# Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
+BY_CLOCK = frozenset({"no data", "not monitored", "samples lost", "conflicting senders"})
 
 
 @dataclass(slots=True)
@@ -47,6 +50,9 @@ class OpenAlerts:
     by_id      id -> alert
     of_stream  stream -> ids of its alerts
     current    (stream, rule, priority) -> id of its alert that is not latched
+    of_service, of_unknown, by_clock  id -> alert, those about the feed or a partition; about streams of which nothing
+               was ever placed; and those of the rules ``BY_CLOCK``
+    unseen     ids of the alerts without a slot
     held       id -> the message that ends it
     due        int64 [slots]: watermark from which the stream has a reminder to be published
     passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
@@ -58,6 +64,10 @@ class OpenAlerts:
     by_id: dict[str, Open] = field(default_factory=dict)
     of_stream: dict[str, set[str]] = field(default_factory=dict)
     current: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    of_service: dict[str, Open] = field(default_factory=dict)
+    of_unknown: dict[str, Open] = field(default_factory=dict)
+    by_clock: dict[str, Open] = field(default_factory=dict)
+    unseen: set[str] = field(default_factory=set)
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
@@ -68,7 +78,17 @@ class OpenAlerts:
         """Add an alert by its message."""
         name, stream = message["id"], message["stream"]
         begun = int(self.begun[slot]) if slot >= 0 else 0
-        self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
+        one = self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
+        if stream.partition("/")[0] == SAMPLES:
+            self.of_service[name] = one
+        if is_of_unknown(message):
+            self.of_unknown[name] = one
+        if message["rule"] in BY_CLOCK:
+            self.by_clock[name] = one
+        if slot < 0:
+            self.unseen.add(name)
+        else:
+            self.unseen.discard(name)
         self.of_stream.setdefault(stream, set()).add(name)
         if message["state"] != "latched":
             self.current[stream, message["rule"], message["priority"]] = name
@@ -89,7 +109,10 @@ class OpenAlerts:
         """Remove an alert that is off."""
         name, stream = one.message["id"], one.message["stream"]
         del self.by_id[name]
-        self.held.pop(name, None)
+        groups: tuple[dict[str, Any], ...] = self.held, self.of_service, self.of_unknown, self.by_clock
+        for group in groups:
+            group.pop(name, None)
+        self.unseen.discard(name)
         place = stream, one.message["rule"], one.message["priority"]
         if self.current.get(place) == name:
             del self.current[place]
@@ -101,8 +124,9 @@ class OpenAlerts:
         """Replace all alerts by those of messages; held are those that were and those of ``over_ids``."""
         slots = {name: slot for slot, name in enumerate(self.directory.names)}
         held, self.held = self.held, {}
-        for kept in (self.by_id, self.of_stream, self.current):
+        for kept in (self.by_id, self.of_stream, self.current, self.of_service, self.of_unknown, self.by_clock):
             kept.clear()
+        self.unseen.clear()
         self.due[:] = NEVER
         for message in messages:
             self.add(message, slots.get(message["stream"], -1))
@@ -124,6 +148,7 @@ class OpenAlerts:
         for slot in self.directory.claimed if self.by_id else ():
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = slot
+                self.unseen.discard(name)
                 self.due[slot] = 0
 
     def note_restarts(self, slots: I64, samples: I64) -> None:
@@ -139,11 +164,23 @@ class OpenAlerts:
             self.due[slot], self.passed[slot] = NEVER, -1
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = -1
+                self.unseen.add(name)
 
-    def slots(self) -> I64:
-        """Return the slots of the streams that have alerts, int64 [n]."""
-        return np.array([one.slot for one in self.by_id.values() if one.slot >= 0], np.int64)
+    def having(self, slots: I64) -> I64:
+        """Return those of the slots whose streams have alerts, int64 [n]."""
+        found = [slot for slot in np.unique(slots).tolist() if any(one.slot >= 0 for one in self.of_slot(slot))]
+        return np.array(found, np.int64)
 
     def of_slot(self, slot: int) -> list[Open]:
         """Return the alerts of the stream of a slot, by id."""
         return [self.by_id[name] for name in sorted(self.of_stream.get(self.directory.names[slot], ()))]
+
+
+def is_of_unknown(message: dict[str, Any]) -> bool:
+    """Return True if an alert is of a stream of which nothing had been placed when it began."""
+    return (
+        message["rule"] in ("no data", "not monitored")
+        and message["stream"] != SAMPLES
+        and message["onset"] == 0
+        and message["session"] == message["onset_us"]
+    )

@@ -17,12 +17,9 @@ from beatwire.records import I64, Bool, TickBeats
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION
 from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.support.alerts.alert_messages import device_times
-from beatwire.stages.support.alerts.open_alerts import NEVER, Open, OpenAlerts
+from beatwire.stages.support.alerts.open_alerts import BY_CLOCK, NEVER, Open, OpenAlerts
 from beatwire.stages.support.streams.sessions import events_of
 from beatwire.stages.support.streams.stretches import anchors_of, stretch_of
-
-# Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
-BY_CLOCK = ("no data", "not monitored", "samples lost", "conflicting senders")
 
 _BEFORE = 5  # intervals that may have passed from the last watermark of a tick to the first event of the next one
 
@@ -242,9 +239,9 @@ def _stretch(events: I64, *, last: bool) -> Stretch:
 def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> list[dict[str, Any]]:
     """Return the reminders that are due by the clock of a tick; of several of an alert the last one."""
     published: list[dict[str, Any]] = []
-    for one in alerts.by_id.values():
+    for one in alerts.by_clock.values():
         interval_s = interval(one.message["priority"])
-        if one.message["rule"] in BY_CLOCK and one.message["state"] == "on" and interval_s:
+        if one.message["state"] == "on" and interval_s:
             used_us = int(tick.aligned.slots.used_us[one.slot]) if one.slot >= 0 else 0
             since_us = one.raised_us or used_us or one.message["onset_us"]
             count = int((tick.aligned.now_us - since_us) / 1e6 / interval_s)

@@ -55,7 +55,7 @@ def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dic
 
 def end_of_interrupted(alerts: OpenAlerts, now_us: int) -> list[dict[str, Any]]:
     """Return the messages that end the alerts of partitions that were not monitored: those of this worker are."""
-    over = [one for one in alerts.by_id.values() if one.message["rule"] == INTERRUPTED.name]
+    over = [one for one in alerts.of_service.values() if one.message["rule"] == INTERRUPTED.name]
     for one in over:
         alerts.remove(one)
     return [ended(one.message, now_us, (now_us - one.message["onset_us"]) / 1e6) for one in over]
@@ -91,7 +91,7 @@ def begin_of_expired(alerts: OpenAlerts, expired: Mapping[int, Expired], now_us:
     published = []
     for partition, missing in sorted(expired.items()):
         stream = stream_of(partition)
-        known = {one.message["session"] for one in alerts.by_id.values() if one.message["stream"] == stream}
+        known = {alerts.by_id[name].message["session"] for name in alerts.of_stream.get(stream, ())}
         if not missing.unread or missing.first in known:
             continue
         one = alerts.by_id.get(alerts.current.get((stream, SAMPLES_LOST.name, SAMPLES_LOST.priority), ""))
@@ -116,7 +116,7 @@ def end_of_expired(alerts: OpenAlerts, now_us: int, shortest_s: float) -> list[d
     """
     over = [
         one
-        for one in alerts.by_id.values()
+        for one in alerts.of_service.values()
         if one.message["rule"] == SAMPLES_LOST.name and now_us - one.message["decided_us"] >= shortest_s * 1e6
     ]
     for one in over:

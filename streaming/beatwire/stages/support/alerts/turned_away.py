@@ -22,7 +22,6 @@ from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.alerts.open_alerts import Open, OpenAlerts
 from beatwire.stages.support.alerts.service_alerts import ended, service_message
 from beatwire.stages.support.streams.read_ids import ReadIds
-from beatwire.wire.names import SAMPLES
 
 MOST_KNOWN = 10_000  # ids that are remembered
 MOST_ALERTS = 1_000  # of streams that were never analysed, at once
@@ -68,6 +67,7 @@ class TurnedAway:
     streams: dict[str, Turned] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     announced: set[str] = field(default_factory=set)
+    _oldest: dict[int, int] | None = None  # of `oldest_ticks`, until something changes
 
     def note(self, name: str, message: Turned) -> None:
         """Note a message of a stream that could not be used."""
@@ -76,25 +76,32 @@ class TurnedAway:
             message = message._replace(first_us=before.first_us, again=True, tick=before.tick)
         self.streams[name] = message
         self.waiting.add(name)
+        self._oldest = None
         if len(self.streams) > MOST_KNOWN:
             self.forget(next((known for known in self.streams if known not in self.announced), name))
 
     def forget(self, name: str) -> None:
         """Forget a stream; two alerts of one stream may end at once."""
         self.streams.pop(name, None)
-        self.waiting.discard(name)
+        self.waits_no_more(name)
         self.announced.discard(name)
+
+    def waits_no_more(self, name: str) -> None:
+        """Note that no alert of a stream will begin: it has begun, or it is another one's."""
+        self.waiting.discard(name)
+        self._oldest = None
 
     def oldest_ticks(self) -> dict[int, int]:
         """Return by partition the tick of the oldest first message of a stream whose alert may still begin."""
-        oldest = dict[int, int]()
-        waiting = [self.streams[name] for name in self.waiting]
-        newest_us = max((one.last_us for one in waiting), default=0)
-        for one in waiting:
-            is_on = newest_us <= one.until_us and one.last_us - one.first_us <= MOST_S * 1e6
-            if is_on and one.first_us > 0:  # else nothing is decided by the clock
-                oldest[one.partition] = min(one.tick, oldest.get(one.partition, one.tick))
-        return oldest
+        if self._oldest is None:
+            self._oldest = dict[int, int]()
+            waiting = [self.streams[name] for name in self.waiting]
+            newest_us = max((one.last_us for one in waiting), default=0)
+            for one in waiting:
+                is_on = newest_us <= one.until_us and one.last_us - one.first_us <= MOST_S * 1e6
+                if is_on and one.first_us > 0:  # else nothing is decided by the clock
+                    self._oldest[one.partition] = min(one.tick, self._oldest.get(one.partition, one.tick))
+        return self._oldest
 
 
 def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned) -> list[dict[str, Any]]:
@@ -109,11 +116,11 @@ def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned
     """
     if not aligned.now_us or not aligned.caught_up:
         return []
-    alerts = [one for one in kept.by_id.values() if is_of_unknown(one.message)]
+    alerts = list(kept.of_unknown.values())
     published = _ended(kept, turned, alerts, aligned) if alerts else []
     room = MOST_ALERTS - len(alerts) + len(published)
     for name, limit_s in _due(kept, turned, limits, aligned) if turned.waiting else []:
-        turned.waiting.discard(name)
+        turned.waits_no_more(name)
         if room > 0:
             begun = _begun(name, turned.streams[name], limit_s)
             kept.add(begun, -1, aligned.now_us)
@@ -129,7 +136,7 @@ def _due(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned)
     for name in list(turned.waiting):
         stream = turned.streams[name]
         if name in kept.of_stream and _has(kept, name):
-            turned.waiting.discard(name)
+            turned.waits_no_more(name)
         elif now_us > stream.until_us:
             turned.forget(name)
         elif stream.again and now_us - stream.first_us >= LEAST_S * 1e6:
@@ -152,16 +159,6 @@ def _placed_us(kept: OpenAlerts, turned: TurnedAway, names: list[str], aligned: 
     used_us = np.append(aligned.slots.used_us, 0)  # the last one is of those without a slot
     placed_us: list[int] = used_us[kept.directory.look_up(ids.payload, ids.ints)].tolist()
     return placed_us
-
-
-def is_of_unknown(message: dict[str, Any]) -> bool:
-    """Return True if an alert is of a stream of which nothing had been placed when it began."""
-    return (
-        message["rule"] in (NO_DATA.name, NOT_MONITORED.name)
-        and message["stream"] != SAMPLES
-        and message["onset"] == 0
-        and message["session"] == message["onset_us"]
-    )
 
 
 def _begun(name: str, stream: Turned, limit_s: float) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from beatwire.records import Aligned
 from beatwire.settings import Streams
 from beatwire.stages.support.alerts.alert_messages import over
 from beatwire.stages.support.alerts.open_alerts import OpenAlerts
-from beatwire.stages.support.alerts.turned_away import is_of_unknown
-from beatwire.wire.names import SAMPLES
 
 
 @dataclass(slots=True)
@@ -23,31 +21,38 @@ class Unseen:
 
     evict_s   after which they are forgotten
     since_us  stream -> time of the first tick without it, microseconds since 1970
+    oldest_us, newest_us  the first and the last of these
     """
 
     evict_s: float = Streams().evict_s
     since_us: dict[str, int] = field(default_factory=dict)
+    oldest_us: int = 0
+    newest_us: int = 0
 
     def forgotten(self, streams: Collection[str], aligned: Aligned) -> list[str]:
         """Return those of the streams without a slot that have not been seen for so long."""
         if not streams or not aligned.now_us or not aligned.caught_up:
             return []
         now_us = aligned.now_us  # a clock that was set back begins anew
-        self.since_us = {stream: min(now_us, self.since_us.get(stream, now_us)) for stream in streams}
+        if now_us < self.newest_us or self.since_us.keys() != set(streams):
+            self.since_us = {stream: min(now_us, self.since_us.get(stream, now_us)) for stream in streams}
+            self.oldest_us, self.newest_us = min(self.since_us.values()), max(self.since_us.values())
+        if now_us - self.oldest_us <= self.evict_s * 1e6:
+            return []
         return [stream for stream, since_us in self.since_us.items() if now_us - since_us > self.evict_s * 1e6]
 
 
 def end_of_unseen(kept: OpenAlerts, unseen: Unseen, aligned: Aligned) -> list[dict[str, Any]]:
     """Return the messages that end the alerts of streams that were never seen; some latch, as with eviction."""
-    alerts = [
-        one
-        for one in kept.by_id.values()
-        if one.slot < 0 and one.message["rule"] in NUMBERS and one.message["stream"] != SAMPLES
-        and one.message["state"] != "latched" and not is_of_unknown(one.message)
-    ]  # fmt: skip
-    gone = set(unseen.forgotten({one.message["stream"] for one in alerts}, aligned))
+    of_devices = kept.unseen - kept.of_service.keys() - kept.of_unknown.keys()
+    alerts = {
+        name: kept.by_id[name].message["stream"]
+        for name in of_devices
+        if kept.by_id[name].message["rule"] in NUMBERS and kept.by_id[name].message["state"] != "latched"
+    }
+    gone = set(unseen.forgotten(set(alerts.values()), aligned))
     published = []
-    for one in [one for one in alerts if one.message["stream"] in gone]:
+    for one in [one for name, one in kept.by_id.items() if alerts.get(name) in gone] if gone else []:
         rule = RULES[NUMBERS[one.message["rule"]]]
         if rule.latches and one.message["state"] == "on":
             kept.latch(one, one.message | {"state": "latched", "text": rule.text_of("latched", 0.0, 0.0)})
