@@ -168,7 +168,7 @@ def _page_moves() -> bool:
 def measured(at: float) -> int:
     """Return how many workers Prometheus knew at a time, from its own store."""
     query = urllib.parse.urlencode({"query": "beatwire_ready", "time": at})
-    with urllib.request.urlopen(f"http://127.0.0.1:9090/api/v1/query?{query}", timeout=10) as reply:
+    with urllib.request.urlopen(f"http://127.0.0.1:9090/api/v1/query?{query}", timeout=60) as reply:
         return len(json.load(reply)["data"]["result"])
 
 

@@ -59,7 +59,7 @@ class Broker:
                 self.received += block
 
     def end(self) -> bytes:
-        self._thread.join(10)
+        self._thread.join(60)
         return self.received
 
 

@@ -126,7 +126,7 @@ class Counting:
 def received(cluster: Cluster, enough: int) -> list[tuple[int, int]]:
     """Return first index and length of every chunk, in the order of the topic."""
     stop, found = threading.Event(), list[tuple[int, int]]()
-    timer = threading.Timer(20.0, stop.set)
+    timer = threading.Timer(120.0, stop.set)
     timer.start()
     for one in follow(cluster, names.SAMPLES, stop=stop, earliest=True):
         chunk = decode_chunk(one.value() or b"")

@@ -220,7 +220,7 @@ def test_a_network_that_is_too_slow_is_dropped_and_taken_again(peak: Path, signa
     answers.set()
     assert isinstance(backend, PatientCpu)
     assert backend._running is not None
-    backend._running.result(30)
+    backend._running.result(60)
     assert not backend.is_stalled
 
 

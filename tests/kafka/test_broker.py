@@ -212,6 +212,6 @@ def test_the_command_prints_its_address_and_stops_cleanly(need_kafka, tmp_path):
         assert line.startswith("Kafka 4.3.1 is ready at 127.0.0.1:")
         port = int(line.rsplit(":", 1)[1])
         running.send_signal(signal.SIGTERM)
-        assert running.wait(30) == 0
+        assert running.wait(60) == 0
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0

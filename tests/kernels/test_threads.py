@@ -110,7 +110,7 @@ def test_scratch_with_a_row_for_each_result_is_shared() -> None:
             begun.set()
         else:
             assert work is scratch
-            assert begun.wait(30.0)
+            assert begun.wait(60)
 
     scratch = np.zeros((1, 3))
     with threads.using(2):
@@ -125,7 +125,7 @@ def test_an_error_of_a_helper_is_raised_by_the_call_and_the_helper_goes_on() -> 
         if size < 0:
             failed.set()
             raise ValueError("no memory")
-        assert failed.wait(30.0)
+        assert failed.wait(60)
 
     with threads.using(2):
         for _ in range(2):

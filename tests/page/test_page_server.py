@@ -228,7 +228,7 @@ def test_the_command_prints_the_address_first_and_ends_at_ctrl_c(mock: MockKafka
         with Client(url) as client:
             client.expect("ward")
             process.send_signal(signal_module.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
 
 
 def test_beats_of_the_broker_are_sent_to_those_who_watch(mock: MockKafka, page: Dashboard) -> None:

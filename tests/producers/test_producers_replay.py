@@ -23,6 +23,7 @@ from beatwire_producers.pacing import MAX
 from beatwire_producers.replay import play, replay
 from beatwire_producers.ward import ward
 from confluent_kafka import TopicPartition
+from moments import own_s
 
 
 @pytest.fixture
@@ -64,12 +65,12 @@ class Reader(threading.Thread):
             self.messages += [(m.key() or b"", m.value() or b"") for m in got]
             self.consumer.commit(asynchronous=False)
 
-    def take(self, count: int, timeout_s: float = 20.0) -> list[tuple[bytes, bytes]]:
+    def take(self, count: int, timeout_s: float = 120.0) -> list[tuple[bytes, bytes]]:
         deadline = time.monotonic() + timeout_s
         while len(self.messages) < count and time.monotonic() < deadline:
             self.stopped.wait(0.01)
         self.stopped.set()
-        self.join(10)
+        self.join(60)
         return self.messages
 
 
@@ -189,10 +190,10 @@ def test_an_address_without_a_broker_is_named_within_seconds() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # bound, but not listening
         address = f"127.0.0.1:{held.getsockname()[1]}"
-        began = time.monotonic()
+        began_s = own_s()
         with pytest.raises(UserError, match=address):
             replay(["synthetic:seconds=5"], Cluster(address))
-        assert time.monotonic() - began < 8
+        assert own_s() - began_s < 8
 
 
 def test_a_missing_topic_is_named(broker: Cluster) -> None:

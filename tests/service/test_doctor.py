@@ -159,7 +159,7 @@ def test_a_check_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_broker_is_asked_for_only_by_its_address_and_for_its_topics() -> None:
     assert "broker" not in rows()
     empty = Cluster("embedded").producer({"test.mock.num.brokers": 1})
-    address = empty.list_topics(timeout=5.0).brokers[1]
+    address = empty.list_topics(timeout=60).brokers[1]
     without = doctor.broker(Cluster(f"{address.host}:{address.port}"))
     assert without.remedy == f"beatwire topics --bootstrap-servers {address.host}:{address.port}"
     assert (without.state, without.found.endswith("; without " + ", ".join(topics.TOPICS))) == (WARNING, True)

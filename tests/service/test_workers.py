@@ -112,7 +112,7 @@ def test_a_worker_that_starts_is_healthy_and_not_ready_and_a_dead_one_is_unhealt
     (process,) = workers.processes
     assert process.stdin is not None
     process.stdin.close()
-    process.wait(30)
+    process.wait(60)
     status, body = workers.probe("/healthz")
     assert (status, body["reason"]) == (503, "worker 1: its process ended with code 7")
     assert 'beatwire_healthy{worker="1"} 0.0' in get(workers.port, "/metrics")[2]

@@ -129,7 +129,7 @@ class Monitored:
 
 def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str, str]:
     """Return status, content type and body of a request to this machine."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path, headers={"Accept": accept})
         response = connection.getresponse()

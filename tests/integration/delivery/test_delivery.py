@@ -233,7 +233,7 @@ def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
         take(source)
         admin = kafka.cluster.admin()
         for future in admin.delete_topics([names.SAMPLES]).values():
-            future.result(10)
+            future.result(60)
         with pytest.raises(UserError, match=r"ecg\.samples"):
             take(source, within_s=60.0)
 

@@ -37,12 +37,12 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
         dead = Sender(
             kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
         )
-        dead.producer.init_transactions(20)
+        dead.producer.init_transactions(60)
         dead.producer.begin_transaction()
         dead.send(names.BEATS, [b"s"], [b"lost"])
-        dead.producer.flush(10)
+        dead.producer.flush(60)
         offsets = source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()})
-        dead.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
+        dead.producer.send_offsets_to_transaction(offsets, source.group_metadata, 60)
     send(kafka, b"2")
     began_s = time.monotonic()
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
@@ -66,10 +66,10 @@ def test_a_sink_whose_producer_was_fenced_ends_what_is_open_with_a_new_one(kafka
         other = Sender(
             kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
         )
-        other.producer.init_transactions(20)
+        other.producer.init_transactions(60)
         other.producer.begin_transaction()
         other.send(names.ALERTS, [b"a"], [b"{}"])
-        other.producer.flush(10)
+        other.producer.flush(60)
         other.producer.send_offsets_to_transaction(
             source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()}),
             source.group_metadata,
@@ -80,7 +80,7 @@ def test_a_sink_whose_producer_was_fenced_ends_what_is_open_with_a_new_one(kafka
                 sink.end_pending_transactions([TopicPartition(names.SAMPLES, p) for p in source.assigned], source)
         else:
             sink.end_open_transactions(source)
-        assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS, timeout_s=10) if value] == []
+        assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS, timeout_s=30) if value] == []
         assert not commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
         other.close()
 
@@ -88,10 +88,10 @@ def test_a_sink_whose_producer_was_fenced_ends_what_is_open_with_a_new_one(kafka
 def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):
     with one_published(kafka) as (source, sink, positions):
         with Sender(kafka.cluster, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
-            other.producer.init_transactions(20)
+            other.producer.init_transactions(60)
             other.producer.begin_transaction()
             offsets = [TopicPartition(names.SAMPLES, p, 0) for p in positions]
-            other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
+            other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 60)
             assert commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
             source.rewind()
             pending: list[TopicPartition] = []
@@ -100,7 +100,7 @@ def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_n
             assert commits.has_pending_commits(
                 kafka.cluster, "g", names.SAMPLES, positions
             )  # the transaction of the other is still open
-            other.producer.abort_transaction(10)
+            other.producer.abort_transaction(60)
         assert not commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
@@ -132,7 +132,7 @@ def test_a_producer_that_is_fenced_while_reports_of_its_messages_arrive_says_so(
         old = Transactions(kafka.cluster, f"t-{k}")
         old.begin()
         old.sender.send(names.BEATS, [None], [b"1"])
-        old.sender.producer.flush(10)
+        old.sender.producer.flush(60)
         with closing(Transactions(kafka.cluster, f"t-{k}")), closing(old):
             with pytest.raises(KafkaException) as caught:
                 send_and_wait(old)
@@ -143,4 +143,4 @@ def test_a_producer_that_is_fenced_while_reports_of_its_messages_arrive_says_so(
 def send_and_wait(transactions: Transactions) -> None:
     for n in range(300):
         transactions.sender.producer.produce((names.BEATS, names.ALERTS)[n % 2], b"2", None, n % 4)
-    transactions.sender.producer.flush(10)
+    transactions.sender.producer.flush(60)

@@ -24,7 +24,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
     assert topics.create_topics(cluster) == list(topics.TOPICS)
     assert topics.create_topics(cluster) == []
     topics.check_broker(cluster, topics.TOPICS)
-    there = set(kafka.cluster.admin().list_topics(timeout=10).topics)
+    there = set(kafka.cluster.admin().list_topics(timeout=60).topics)
     assert {f"icu.{name}" for name in topics.TOPICS} <= there
     assert set(topics.topics_of(cluster)) == set(topics.TOPICS)
     with Sender(cluster) as sender:

@@ -75,7 +75,7 @@ def delete_before(kafka: LocalKafka, partition: int, oldest: int) -> None:
     """Delete the samples before an offset, as retention does."""
     admin = kafka.cluster.admin()  # its requests end with it
     for future in admin.delete_records([TopicPartition(names.SAMPLES, partition, oldest)]).values():
-        future.result(10)
+        future.result(60)
 
 
 def sent(kafka: LocalKafka) -> list[bytes]:

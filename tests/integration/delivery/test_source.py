@@ -64,7 +64,7 @@ def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
         source.commit({partition: Position(60, 10)})
     admin = kafka.cluster.admin()
     for future in admin.delete_records([TopicPartition(names.SAMPLES, partition, 30)]).values():
-        future.result(10)
+        future.result(60)
     with Source(kafka.cluster, "g") as source:
         replay = take(source)
         assert replay.replay

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.kafka
 def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait):
     expected, admin = list(topics.TOPICS), kafka.cluster.admin()
     for future in admin.delete_topics(expected).values():
-        future.result(20)
-    wait(lambda: not set(expected) & set(admin.list_topics(timeout=10).topics))
+        future.result(60)
+    wait(lambda: not set(expected) & set(admin.list_topics(timeout=60).topics))
     command = ["topics", "--bootstrap-servers", kafka.bootstrap]
     with pytest.raises(UserError, match=f"'ecg.beats'.*; create the topics with: beatwire {' '.join(command)}"):
         topics.check_broker(kafka.cluster, expected)
     created = CliRunner().invoke(app, [*command, "--partitions", "3"])
     assert created.stdout.splitlines() == [f"{name}: created" for name in expected]
-    assert len(admin.list_topics(timeout=10).topics[names.ALERTS].partitions) == 3
+    assert len(admin.list_topics(timeout=60).topics[names.ALERTS].partitions) == 3
     again = CliRunner().invoke(app, command)
     assert again.stdout.splitlines() == [f"{name}: already exists" for name in expected]
     topics.check_broker(kafka.cluster, expected)

@@ -29,7 +29,7 @@ def count_as_committed(kafka, name: str) -> None:
     """Write to the log of the coordinator that the transaction that is open of this id has been committed."""
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "client.id": "__admin_client"})
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "x"})
-    partitions = consumer.list_topics(STATES, timeout=10).topics[STATES].partitions
+    partitions = consumer.list_topics(STATES, timeout=60).topics[STATES].partitions
     consumer.assign([TopicPartition(STATES, p, 0) for p in partitions])
     found: list[Message] = []
 
@@ -46,7 +46,7 @@ def count_as_committed(kafka, name: str) -> None:
     value = last.value()[:STATUS] + struct.pack("b", COMPLETE_COMMIT) + last.value()[STATUS + 1 :]
     failures: list[object] = []
     producer.produce(STATES, value, last.key(), last.partition(), on_delivery=lambda error, _: failures.append(error))
-    producer.flush(10)
+    producer.flush(60)
     assert failures == [None]
 
 
@@ -67,11 +67,11 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
         (partition,) = polled.positions
         name = source.transactional_id(0 if of_first else partition)
         dead = Sender(kafka.cluster, {"transactional.id": name, "transaction.timeout.ms": 60_000})
-        dead.producer.init_transactions(20)
+        dead.producer.init_transactions(60)
         dead.producer.begin_transaction()
         (outgoing,) = beats(b"torn")
         dead.send(outgoing.topic, outgoing.keys, outgoing.values)
-        dead.producer.flush(10)
+        dead.producer.flush(60)
         at_ms = int(time.time() * 1000) + later_ms
         commit(source, polled, at_ms)
     count_as_committed(kafka, name)
@@ -98,11 +98,11 @@ def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_ti
     send(kafka, b"2")
     with Source(kafka.cluster, GROUP) as source, Sender(kafka.cluster, {"transactional.id": "successor"}) as successor:
         polled = take(source)
-        successor.producer.init_transactions(20)
+        successor.producer.init_transactions(60)
         successor.producer.begin_transaction()
         (outgoing,) = beats(b"again")
         successor.send(outgoing.topic, outgoing.keys, outgoing.values)
-        successor.producer.commit_transaction(20)
+        successor.producer.commit_transaction(60)
         at_ms = int(time.time() * 1000)
         commit(source, polled, at_ms)
     assert find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS]) == []

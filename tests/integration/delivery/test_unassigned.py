@@ -25,7 +25,7 @@ GHOST_HAS = [0, 1, 2]
 
 
 def topic_id(admin: AdminClient) -> bytes:
-    described = admin.describe_topics(TopicCollection([names.SAMPLES]))[names.SAMPLES].result(10)
+    described = admin.describe_topics(TopicCollection([names.SAMPLES]))[names.SAMPLES].result(60)
     most, least = described.topic_id.get_most_significant_bits(), described.topic_id.get_least_significant_bits()
     return UUID(int=((most % 2**64) << 64) + least % 2**64).bytes
 
@@ -51,9 +51,9 @@ def give_to_ghost(kafka: LocalKafka, partitions: list[int]) -> None:
     # The one client id that may write to this topic.
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "client.id": "__admin_client"})
     failures: list[object] = []
-    at = coordinator_partition(GROUP, len(admin.list_topics(OFFSETS, timeout=10).topics[OFFSETS].partitions))
+    at = coordinator_partition(GROUP, len(admin.list_topics(OFFSETS, timeout=60).topics[OFFSETS].partitions))
     producer.produce(OFFSETS, value, key, at, on_delivery=lambda error, _: failures.append(error))
-    producer.flush(10)
+    producer.flush(60)
     assert failures == [None]
 
 

@@ -40,7 +40,7 @@ def properties(environment: dict[str, str]) -> dict[str, str]:
 def test_every_setting_is_one_of_the_broker(kafka: LocalKafka) -> None:
     resource: Any = ConfigResource(ConfigResource.Type.BROKER, "1")
     admin = kafka.cluster.admin()
-    known = set(admin.describe_configs([resource])[resource].result(20))
+    known = set(admin.describe_configs([resource])[resource].result(60))
     assert len(brokers()) == 4
     for environment in brokers():
         assert set(properties(environment)) <= known | OF_THE_ROLE
@@ -96,7 +96,7 @@ def test_the_cluster_has_three_copies_of_each_message_and_four_workers_are_ready
 
     def ready() -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{ports[9]}/readyz", timeout=5) as reply:
+            with urllib.request.urlopen(f"http://127.0.0.1:{ports[9]}/readyz", timeout=60) as reply:
                 return bool(reply.status == 200)
         except OSError:
             return False
@@ -110,14 +110,14 @@ def test_the_cluster_has_three_copies_of_each_message_and_four_workers_are_ready
             path = formatted(1 + number, tmp_path / names[number], of(number))
             running(java("kafka.Kafka", str(path)), f"{names[number]}.log", is_broker=True)
         admin = cluster.admin()
-        wait(lambda: broker_responds(cluster) and len(admin.list_topics(timeout=5).brokers) == 3)
+        wait(lambda: broker_responds(cluster) and len(admin.list_topics(timeout=60).brokers) == 3)
         subprocess.run([*beatwire, *create], check=True, capture_output=True)
         running([*beatwire, *monitor], "monitor.log")
         wait(ready)
-        found = admin.list_topics(timeout=10).topics
+        found = admin.list_topics(timeout=60).topics
         copies = [part.isrs for name in topics.TOPICS for part in found[name].partitions.values()]
         resource: Any = ConfigResource(ConfigResource.Type.TOPIC, "ecg.alerts")
-        least = admin.describe_configs([resource])[resource].result(20)["min.insync.replicas"].value
+        least = admin.describe_configs([resource])[resource].result(60)["min.insync.replicas"].value
     assert len(copies) == 12 * len(topics.TOPICS)
     assert {len(copy) for copy in copies} == {3}
     assert least == "2"

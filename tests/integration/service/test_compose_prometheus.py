@@ -46,7 +46,7 @@ def running(command: list[str], log: Path) -> Iterator[None]:
 
 def answer(port: int, path: str, **query: str) -> Any:
     address = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-    with urllib.request.urlopen(address, timeout=10) as reply:
+    with urllib.request.urlopen(address, timeout=60) as reply:
         return json.load(reply)["data"]
 
 

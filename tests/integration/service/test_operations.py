@@ -49,7 +49,7 @@ class Lines:
         return next(event["port"] for event in self.events if event["event"] == "serving")
 
     def end(self) -> list[dict[str, Any]]:
-        self._thread.join(30)
+        self._thread.join(60)
         return self.events
 
 

@@ -65,7 +65,7 @@ def test_acknowledgements_and_alerts_are_kept_by_compaction(kafka):
     admin = kafka.cluster.admin()
     for name in (names.ACKS, names.ALERTS):
         resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-        assert admin.describe_configs([resource])[resource].result(10)["cleanup.policy"].value.startswith("compact")
+        assert admin.describe_configs([resource])[resource].result(60)["cleanup.policy"].value.startswith("compact")
 
 
 def test_the_page_survives_an_outage_of_the_broker_and_says_so(own_kafka, wait):
@@ -102,10 +102,10 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
 
         wait(lambda: received(1))
         for future in admin.create_partitions([NewPartitions(names.BEATS, 12)]).values():
-            future.result(20)
+            future.result(60)
         publish(kafka, *(beat(f"bed-{k}", 2.0) for k in range(40)))
         for future in admin.create_topics([NewTopic("ecg.later", 1, 1)]).values():
-            future.result(20)
+            future.result(60)
         with Sender(kafka.cluster) as sender:
             sender.send("ecg.later", [b"k"], [b"v"])
         wait(lambda: received(42))
@@ -117,4 +117,4 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
         wait(lambda: few.extend(follower.records(0.05)) or len(few) >= 5)
         assert len(few) < 41, "so many messages of a partition at most"
     for future in admin.delete_topics(["ecg.later"]).values():
-        future.result(20)
+        future.result(60)

@@ -88,7 +88,7 @@ def wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()[-2000:]
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=10) as answer:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=60) as answer:
             assert json.load(answer) == []
             return
         time.sleep(0.5)

@@ -69,8 +69,8 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     """Delete the output, and run one monitor over the same input from the beginning."""
     admin = kafka.cluster.admin()
     for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
-        future.result(20)
-    wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics)
+        future.result(60)
+    wait(lambda: names.BEATS not in admin.list_topics(timeout=60).topics)
     topics.create_topics(kafka.cluster)
     whole = command(*monitor, "undisturbed")
     wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0)

@@ -156,8 +156,8 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
         ("acknowledged", "bed-1", "Bob"): 1,
     }
     admin = kafka.cluster.admin()
-    admin.delete_topics([names.ALERTS])[names.ALERTS].result(20)
-    wait(lambda: names.ALERTS not in admin.list_topics(timeout=10).topics)
+    admin.delete_topics([names.ALERTS])[names.ALERTS].result(60)
+    wait(lambda: names.ALERTS not in admin.list_topics(timeout=60).topics)
     topics.create_topics(kafka.cluster)
     undisturbed = monitor("undisturbed")
     wait(lambda: sum(a["state"] == "ack" for _, a in of_rate(kafka)) == 2)
@@ -236,7 +236,7 @@ def test_the_broker_keeps_old_limits_long_enough_for_a_replay_and_the_audit_log_
 
     def config(topic):
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        return {name: one.value for name, one in admin.describe_configs([resource])[resource].result(10).items()}
+        return {name: one.value for name, one in admin.describe_configs([resource])[resource].result(60).items()}
 
     settings, audit = config(names.SETTINGS), config(names.AUDIT)
     assert (settings["cleanup.policy"], settings["message.timestamp.type"]) == ("compact", "LogAppendTime")
