@@ -55,7 +55,7 @@ forms = st.sampled_from(["avro", "framed", "cut", "longer", "json", "spaced json
 def test_the_stream_of_a_message_is_found_in_any_form(name: str, form: str, changed: dict[str, Any], each: int) -> None:
     ward = Half()
     for k in range(6):
-        wrong = chunk(name, 125 * k, **(changed if form in ("avro", "framed", "bundle") else {}))
+        wrong = chunk(name, **({"first": 125 * k} | (changed if form in ("avro", "framed", "bundle") else {})))
         text = as_json(name, 125 * k)
         value = {
             "avro": wrong, "framed": FRAME + wrong, "cut": wrong[:-each], "longer": wrong + bytes(each), "json": text,
