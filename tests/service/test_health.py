@@ -1,6 +1,8 @@
 """Health and readiness over HTTP, with a real monitor whose loop the test holds."""
 
 import logging
+import socket
+import struct
 import threading
 
 import pytest
@@ -8,6 +10,7 @@ from beatwire.errors import UserError
 from beatwire.service.observing.health import Health, LoopState
 from beatwire.service.observing.server import Server
 from beatwire.service.observing.watchdog import Watchdog
+from moments import wait_until
 from monitored import Monitored, feed, polled
 
 
@@ -17,6 +20,22 @@ def test_a_monitor_that_has_not_turned_yet_is_healthy_and_not_ready() -> None:
         status, body = monitored.probe("/readyz")
         assert (status, body["status"]) == (503, "not ready")
         assert body["reason"].startswith("starting")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /healthz HTT", b"\0\0\0\x1f\0\x12\r\n\r\n", b"GET /metrics HTTP/1.1\r\n\r\n"]
+)
+def test_a_client_that_resets_its_connection_leaves_no_line_in_the_log(
+    sent: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Monitored([]) as monitored:
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", monitored.server.port), timeout=60) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(sent)
+        assert monitored.probe("/healthz")[0] == 200
+        wait_until(lambda: not [t for t in threading.enumerate() if "process_request_thread" in t.name])
+    assert capsys.readouterr().err == ""
 
 
 def test_a_loop_that_stands_is_unhealthy_and_the_answer_names_the_function() -> None:

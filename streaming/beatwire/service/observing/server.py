@@ -5,6 +5,7 @@ Prometheus' text format; probes as JSON with status 200 or 503; anything else is
 """
 
 import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -38,6 +39,11 @@ class _HttpServer(ThreadingHTTPServer):
     def server_bind(self) -> None:
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "beatwire", int(self.server_address[1])
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has left: a traceback would stand between the lines of the log."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Server:
