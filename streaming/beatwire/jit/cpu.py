@@ -70,6 +70,7 @@ CALLED = {
 # With ``forceinline`` no array is passed by value, which is eight words. Together these were two fifths of the machine
 # code's time. No kernel allocates, so nothing need be counted.
 _LEAN = {"_nrt": False, "forceinline": True}
+_FOR_PYTHON = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}  # no C function is called back
 _LOCK = threading.RLock()
 
 
@@ -88,7 +89,7 @@ def replacements() -> dict[Callable[..., Any], Callable[..., Any]]:
 def compiled(body: Any) -> Callable[..., Any]:
     """Compile a body, and every body that it calls or its replacement, for calls from Python."""
     with _stored():
-        return numba.njit(_linked(body), **_options(body), nogil=True, cache=True)  # type: ignore[no-any-return]
+        return numba.njit(_linked(body), **_options(body), **_FOR_PYTHON)  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -161,7 +162,7 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
     own.__qualname__ = f"{body.__name__}_of_all"  # machine code is stored by this name
     lean = {"_nrt": False} if enabled("lean") else {}
     with _stored():
-        dispatcher = numba.njit(own, **lean, nogil=True, cache=True, parallel=parallel)
+        dispatcher = numba.njit(own, **lean, **_FOR_PYTHON, parallel=parallel)
     names = flattened(body).names
     scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
     grain = None if parallel else kernel.grain

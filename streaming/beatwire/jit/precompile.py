@@ -124,9 +124,10 @@ def precompile(names: Iterable[str], on_progress: Progress, processes: int | Non
         work = _Work(kernels, on_progress)
         helpers = [_Helper(folder, work) for _ in range(min(processes or cores(), MOST_PROCESSES, len(kernels)) - 1)]
         try:
-            for name in work:
-                compile_kernel(name, listed[name])
-                work.done()
+            with quicker():
+                for name in work:
+                    compile_kernel(name, listed[name])
+                    work.done()
             for name in [name for helper in helpers for name in helper.lost()]:
                 compile_kernel(name, listed[name])
                 work.done()
@@ -231,9 +232,10 @@ def _serve(lines: TextIO, folder: Path) -> None:
     cpu.store_in(folder)
     listed = table()
     print("ready", flush=True)  # noqa: T201
-    for line in lines:
-        compile_kernel(line.strip(), listed[line.strip()])
-        print(line.strip(), flush=True)  # noqa: T201
+    with quicker():
+        for line in lines:
+            compile_kernel(line.strip(), listed[line.strip()])
+            print(line.strip(), flush=True)  # noqa: T201
 
 
 def _compile_all() -> None:
