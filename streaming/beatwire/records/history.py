@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I64, Bool
+from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
 
 
 class BeatRuns(NamedTuple):
@@ -50,14 +50,14 @@ class BeatHistory(NamedTuple):
     time_s     float64 [slots, BEATS]
     rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
     latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
-    intervals  float32 [slots, BEATS]           the known intervals in ascending order
+    ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
     ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``
     """
 
     time_s: F64
     rr_s: F32
     latent: I16
-    intervals: F32
+    ascending: U8
     ring: I64
 
 

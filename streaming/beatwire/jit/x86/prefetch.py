@@ -147,7 +147,7 @@ def compare_with_history(
         slot = beats.slot[runs.order[runs.run[i]]]
         row_of(history.rr_s[slot], history.rr_s.shape[1])
         row_of(history.latent[slot, 0], history.ring[slot, COUNT] * history.latent.shape[2])
-        row_of(history.intervals[slot], history.ring[slot, INTERVAL_COUNT])
+        row_of(history.ascending[slot], history.ring[slot, INTERVAL_COUNT])
 
 
 def classify_beats(

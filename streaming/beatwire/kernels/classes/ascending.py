@@ -1,29 +1,35 @@
-"""Insert, remove and find values in a short list in ascending order."""
+"""Keep the places of values in the order of their values: insert and remove one in a short list.
 
-from beatwire.records import F32
+A value counts by its size: its sign says something else.
+"""
+
+from beatwire.records import F32, U8
 
 
-def insert(values: F32, n: int, value: float) -> None:
-    """Insert a value among the first ``n``, which are ascending."""
-    k = lower_bound(values, n, value)
+def insert(places: U8, n: int, place: int, values: F32) -> None:
+    """Insert a place among the first ``n``, whose values ascend."""
+    k = lower_bound(places, n, abs(values[place]), values)
     for j in range(n, k, -1):
-        values[j] = values[j - 1]
-    values[k] = value
+        places[j] = places[j - 1]
+    places[k] = place
 
 
-def remove(values: F32, n: int, value: float) -> None:
-    """Remove a value from the first ``n``, which are ascending."""
-    for j in range(lower_bound(values, n, value), n - 1):
-        values[j] = values[j + 1]
+def remove(places: U8, n: int, place: int, values: F32) -> None:
+    """Remove a place from the first ``n``, whose values ascend; of the same value there may be several."""
+    k = lower_bound(places, n, abs(values[place]), values)
+    while int(places[k]) != place:
+        k += 1
+    for j in range(k, n - 1):
+        places[j] = places[j + 1]
 
 
-def lower_bound(values: F32, n: int, value: float) -> int:
-    """Return the index of the first of ``n`` ascending values that is at least ``value``; ``n`` if none is."""
+def lower_bound(places: U8, n: int, value: float, values: F32) -> int:
+    """Return the index of the first of ``n`` places whose value is at least ``value``; ``n`` if none is."""
     low = 0
     high = n
     while low < high:
         middle = (low + high) // 2
-        if values[middle] < value:
+        if abs(values[int(places[middle])]) < value:
             low = middle + 1
         else:
             high = middle

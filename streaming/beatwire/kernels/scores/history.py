@@ -22,7 +22,7 @@ from numpy import float32
 
 from beatwire.kernels.classes.ascending import insert, remove
 from beatwire.kernels.team import WIDTH, added, member, most, wait
-from beatwire.records import F32, F64, I16, I64, Bool, Terms
+from beatwire.records import F32, F64, I16, I64, U8, Bool, Terms
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 
 SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
@@ -163,16 +163,16 @@ def compare_with_history(
     for k in range(runs.run[i], runs.run[i + 1]):
         b = runs.order[k]
         slot = beats.slot[b]
-        ring, rr, intervals = history.ring[slot], history.rr_s[slot], history.intervals[slot]
+        ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
         if member() == 0:
             if beats.restart[b]:
                 ring[COUNT] = 0
                 ring[INTERVAL_COUNT] = 0
             while ring[COUNT] > 0 and history.time_s[slot, ring[HEAD]] < beats.time_s[b] - BEATS_S:
-                drop_oldest(rr, intervals, ring)
+                drop_oldest(rr, ascending, ring)
         wait()
         n = ring[INTERVAL_COUNT]
-        median = intervals[(n - 1) // 2] if n > 0 else INFINITE
+        median = abs(rr[int(ascending[(n - 1) // 2])]) if n > 0 else INFINITE
         distance, spread = distance_to_references(b, latent, history.latent[slot], rr, median, ring[HEAD], ring[COUNT])
         wait()
         if member() == 0:
@@ -181,9 +181,9 @@ def compare_with_history(
             found.prematurity[b] = math.nan
             found.irregularity[b] = math.nan
             if n >= FEWEST_INTERVALS and beats.rr_s[b] > 0.0:
-                high = intervals[int(HIGH_QUANTILE * n)]
+                high = abs(rr[int(ascending[int(HIGH_QUANTILE * n)])])
                 found.prematurity[b] = 1.0 - beats.rr_s[b] / high
-                found.irregularity[b] = 1.0 - intervals[int(LOW_QUANTILE * n)] / high
+                found.irregularity[b] = 1.0 - abs(rr[int(ascending[int(LOW_QUANTILE * n)])]) / high
             store_beat(b, beats, embedded, history)
         wait()
         newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
@@ -195,9 +195,9 @@ def compare_with_history(
 def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) -> None:
     """Store time and interval of beat ``b`` in the history of its slot."""
     slot = beats.slot[b]
-    ring, rr, intervals = history.ring[slot], history.rr_s[slot], history.intervals[slot]
+    ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
     if ring[COUNT] == BEATS:
-        drop_oldest(rr, intervals, ring)
+        drop_oldest(rr, ascending, ring)
     at = (ring[HEAD] + ring[COUNT]) % BEATS
     ring[COUNT] += 1
     history.time_s[slot, at] = beats.time_s[b]
@@ -205,7 +205,7 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
     if beats.rr_s[b] > 0.0:
         rr[at] = beats.rr_s[b]
     if rr[at] > 0.0:
-        insert(intervals, ring[INTERVAL_COUNT], rr[at])
+        insert(ascending, ring[INTERVAL_COUNT], at, rr)
         ring[INTERVAL_COUNT] += 1
     if not embedded[b]:
         rr[at] = -rr[at]
@@ -273,11 +273,10 @@ def distance_to_references(
     return distance, math.sqrt(max(squares / found - mean_square, 0.0))
 
 
-def drop_oldest(rr_s: F32, intervals: F32, ring: I64) -> None:
+def drop_oldest(rr_s: F32, ascending: U8, ring: I64) -> None:
     """Remove the oldest beat of a slot and its interval."""
-    interval = abs(rr_s[ring[HEAD]])
+    if abs(rr_s[ring[HEAD]]) > 0.0:
+        remove(ascending, ring[INTERVAL_COUNT], ring[HEAD], rr_s)
+        ring[INTERVAL_COUNT] -= 1
     ring[HEAD] = (ring[HEAD] + 1) % BEATS
     ring[COUNT] -= 1
-    if interval > 0.0:
-        remove(intervals, ring[INTERVAL_COUNT], interval)
-        ring[INTERVAL_COUNT] -= 1

@@ -73,7 +73,7 @@ def _no_beats() -> BeatHistory:
         time_s=np.zeros((0, BEATS), np.float64),
         rr_s=np.zeros((0, BEATS), np.float32),
         latent=np.zeros((0, BEATS, LATENTS), np.int16),
-        intervals=np.zeros((0, BEATS), np.float32),
+        ascending=np.zeros((0, BEATS), np.uint8),
         ring=np.zeros((0, RING_COLUMNS), np.int64),
     )
 
