@@ -35,7 +35,7 @@ _CHILD_SUBREAPER = 36  # of prctl: processes whose parent has ended are children
 
 
 def lines_of(command: list[str], folder: Path, environment: dict[str, str]) -> Iterator[str]:
-    """Run a command on a terminal of its own; yield its lines; end it with Ctrl-C when the caller has seen enough."""
+    """Run a command on a terminal of its own; yield its lines without colours; end it when nobody reads on."""
     mine, its = pty.openpty()
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its, start_new_session=True
@@ -43,7 +43,7 @@ def lines_of(command: list[str], folder: Path, environment: dict[str, str]) -> I
     os.close(its)
     try:
         with os.fdopen(mine, errors="replace") as shown:
-            yield from shown
+            yield from (re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown)
     except OSError:  # the other end is closed: the command has ended
         pass
     finally:
