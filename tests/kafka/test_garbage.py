@@ -54,7 +54,7 @@ def test_dead_letters_are_known_before_the_samples_of_their_tick_are_processed()
         order.append([letter.value for letter in letters_among(outgoing)])
 
     out = pipeline.emit(RawTick.of(values, now_us=1_700_000_000_000_000), Received(values), ahead)
-    assert order == [[b"no chunk"], "samples"]
+    assert (order[0], set(order[1:])) == ([b"no chunk"], {"samples"})  # of one pass or more
     assert [letter.value for letter in letters_among(out[:1])] == [b"no chunk"]
 
 
