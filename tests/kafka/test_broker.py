@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from beatwire.errors import UserError
@@ -82,8 +82,13 @@ def test_without_jars_and_jgo_both_remedies_are_named(bare):
 class Repository:
     """Stands for jgo's: makes a jar of each coordinate, as its text, when it is asked for it."""
 
-    def __init__(self, folder: Path, damaged: int = 0) -> None:
-        self.folder, self.damaged, self.asked = folder, damaged, list[str]()
+    def __init__(self, damaged: int = 0) -> None:
+        self.folder, self.damaged, self.asked = Path(), damaged, list[str]()
+
+    def __call__(self, repo_cache: Path, local_repos: object = ()) -> Self:
+        self.folder = repo_cache
+        self.folder.mkdir(exist_ok=True)
+        return self
 
     def project(self, group: str, artifact: str) -> Self:
         self.name = f"{group}:{artifact}"
@@ -122,8 +127,8 @@ def fetched(bare: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], 
 
 
 def test_the_jars_that_are_listed_are_fetched_and_a_damaged_one_is_fetched_again(fetched, tmp_path):
-    repository = Repository(tmp_path, damaged=1)
-    fetched(lambda: repository)
+    repository = Repository(damaged=1)
+    fetched(repository)
     folder = jvm.find_jars()
     assert {jar.name: jar.read_text() for jar in folder.iterdir()} == {
         f"org.some-jar-{k}-1.{k}.jar": f"org.some:jar-{k}:1.{k}" for k in range(3)
@@ -131,20 +136,22 @@ def test_the_jars_that_are_listed_are_fetched_and_a_damaged_one_is_fetched_again
     assert len(repository.asked) == 4
     assert jvm.find_jars() == folder
     assert len(repository.asked) == 4
+    assert not repository.folder.exists(), "no jar is stored twice"
 
 
 def test_a_jar_that_is_another_file_is_named_and_the_cache_stays_empty(fetched, tmp_path):
-    fetched(lambda: Repository(tmp_path, damaged=2))
+    fetched(Repository(damaged=2))
     with pytest.raises(UserError, match=r"got org\.some-jar-0-1\.0\.jar with the SHA-256 [0-9a-f]{64}, expected "):
         jvm.find_jars()
-    assert [path.name for path in (tmp_path / "cache" / "beatwire").iterdir()] == [f"kafka-{jvm.KAFKA}.lock"]
+    assert not jvm.jars_folder()[0].exists()
+    assert not list((tmp_path / "cache").rglob("*jar-0*")), "the next try does not find it"
 
 
 def test_a_fetch_that_fails_leaves_no_half_filled_cache(fetched, tmp_path):
     def project(*_: object) -> None:
         raise ConnectionError("no network")
 
-    fetched(lambda: SimpleNamespace(project=project))
+    fetched(lambda **_: SimpleNamespace(project=project))
     with pytest.raises(UserError, match=r"got no network"):
         jvm.find_jars()
     assert [path.name for path in (tmp_path / "cache" / "beatwire").iterdir()] == [f"kafka-{jvm.KAFKA}.lock"]
@@ -153,10 +160,10 @@ def test_a_fetch_that_fails_leaves_no_half_filled_cache(fetched, tmp_path):
 def test_of_two_that_need_the_jars_one_fetches_them(fetched, tmp_path):
     made = []
 
-    def repository() -> Repository:
+    def repository(**named: Path) -> Repository:
         made.append(1)
         time.sleep(0.3)
-        return Repository(tmp_path)
+        return Repository()(**named)
 
     fetched(repository)
     threads = [threading.Thread(target=jvm.find_jars) for _ in range(3)]
@@ -164,7 +171,48 @@ def test_of_two_that_need_the_jars_one_fetches_them(fetched, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [1]
+    assert made == [1, 1], "with the user's own repository, and without it"
+
+
+@pytest.mark.parametrize("network", [True, False])
+@pytest.mark.parametrize("named_by", ["M2_REPO", "settings"])
+def test_the_user_s_own_repository_is_read_and_left_as_it_is(
+    fetched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: bool, named_by: str
+) -> None:
+    maven = pytest.importorskip("jgo.maven", reason="needs jgo (pip install 'beatwire[broker]')")
+    downloaded: list[str] = []
+
+    def download(_: object, artifact: Any) -> Path:
+        if not network:
+            raise ConnectionError("no network")
+        jar: Path = artifact.cached_path
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        jar.write_text(f"{artifact.groupId}:{artifact.artifactId}:{artifact.version}")
+        downloaded.append(artifact.artifactId)
+        return jar
+
+    fetched(maven.MavenContext)
+    monkeypatch.setattr(maven.PythonResolver, "download", download)
+    theirs, home = tmp_path / "theirs", tmp_path / "home"
+    home.mkdir()
+    (home / ".jgorc").write_text(f"[settings]\nrepo_cache = {theirs}\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("M2_REPO", raising=False)
+    if named_by == "M2_REPO":
+        monkeypatch.setenv("M2_REPO", str(theirs))
+    for k, text in enumerate(("a build of one's own", "org.some:jar-1:1.1")):
+        jar = theirs / "org" / "some" / f"jar-{k}" / f"1.{k}" / f"jar-{k}-1.{k}.jar"
+        jar.parent.mkdir(parents=True)
+        jar.write_text(text)
+    before = {path: path.read_text() for path in theirs.rglob("*.jar")}
+    if network:
+        got = {path.name: path.read_text() for path in jvm.find_jars().iterdir()}
+        assert got == {f"jar-{k}-1.{k}.jar": f"org.some:jar-{k}:1.{k}" for k in range(3)}
+        assert downloaded == ["jar-0", "jar-2"]
+    else:
+        with pytest.raises(UserError, match="got no network"):
+            jvm.find_jars()
+    assert {path: path.read_text() for path in theirs.rglob("*") if path.is_file()} == before
 
 
 def test_the_list_of_jars_begins_with_those_of_kafka_s_version_and_names_each_once():

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -99,19 +99,24 @@ def _fetch_jars(cache: Path) -> None:
     """Download the jars of Kafka into the folder `cache`, which appears only when complete.
 
     They are listed and not found by their dependencies: jgo would read three times as many files for that, and look
-    into each jar for a minute.
+    into each jar for a minute. Those that the user's Maven repository has are taken from it, if they are the same;
+    nothing is written there. The others are downloaded into a folder beside `cache`, from which an interrupted download
+    goes on.
     """
     try:
+        from jgo.config import GlobalSettings
         from jgo.maven import MavenContext
     except ImportError as error:
         raise UserError(
             f"broker: expected jgo to fetch {COORDINATES} ({_INSTALL}), or a folder of its jars "
             f"in --jars or {JARS_VARIABLE}; got neither"
         ) from error
-    central = MavenContext()
+    own = cache.with_name(f"{cache.name}.part")
     pool = ThreadPoolExecutor(_AT_ONCE, "jars")
     try:
-        jars = list(pool.map(lambda one: _fetch(central, *one), listed_jars()))
+        with_theirs = MavenContext(repo_cache=own, local_repos=[GlobalSettings.load().repo_cache])
+        repositories = with_theirs, MavenContext(repo_cache=own)
+        jars = list(pool.map(lambda one: _fetch(repositories, own, *one), listed_jars()))
     except Exception as error:
         raise UserError(
             f"broker: expected to fetch {COORDINATES}, or a folder of its jars in --jars or {JARS_VARIABLE}; "
@@ -125,23 +130,28 @@ def _fetch_jars(cache: Path) -> None:
         for jar in jars:
             shutil.copyfile(jar, flat / jar.name)
         flat.rename(cache)
+    shutil.rmtree(own, ignore_errors=True)
 
 
-def _fetch(central: Any, coordinates: str, sha256: str) -> Path:
-    """Return the path of a jar in the repository of this user, into which it is downloaded; a damaged one is replaced.
+def _fetch(repositories: Iterable[Any], own: Path, coordinates: str, sha256: str) -> Path:
+    """Return the path of a jar, of the first of some repositories that has it or into which it is downloaded.
+
+    A damaged one in the folder `own` is removed, and downloaded again for the next of them; a file elsewhere is the
+    user's, and stays.
 
     Raises
     ------
     ValueError
-        What was downloaded is another file.
+        What was found last is another file.
     """
     group, artifact, version = coordinates.split(":")
-    for _ in range(2):
-        jar: Path = central.project(group, artifact).at_version(version).artifact().resolve()
+    for repository in repositories:
+        jar: Path = repository.project(group, artifact).at_version(version).artifact().resolve()
         found = hashlib.sha256(jar.read_bytes()).hexdigest()
         if found == sha256:
             return jar
-        jar.unlink()
+        if jar.is_relative_to(own):
+            jar.unlink()
     raise ValueError(f"{jar.name} with the SHA-256 {found}, expected {sha256}")
 
 
