@@ -5,6 +5,7 @@ Out:   :class:`Archived`; the tables are written by the workers (``beatwire.arch
 State: none: what is done is what the folder of the tables says
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ DIED = (
     "for want of memory"
 )
 CANCELS_WITHIN_S = 60.0
+SAYS_AFTER_S = 1.0
 
 
 @dataclass(slots=True)
@@ -100,32 +102,52 @@ def _completed(
     of = dict(zip((future.key for future in futures), todo, strict=True))
     waiting = as_completed(futures)
     del futures  # so that a row is released when it has arrived, and not made again when its worker dies
-    for future in waiting:
-        one = of[future.key]
-        error = future.exception() if future.status == "error" else None
-        if future.status == "finished":
-            yield one, future.result()
-        elif isinstance(error, KilledWorker):
-            yield one, write_failed(one, work, f"{one.source}: {DIED}")
-        elif isinstance(error, NotWrittenError):
-            _cancel(client, waiting, set(of), notes)
-            raise error
-        else:
-            raise FatalError(f"archive: expected an answer of the workers; got: {error or future.status}")
+    try:
+        for future in waiting:
+            one = of[future.key]
+            error = future.exception() if future.status == "error" else None
+            if future.status == "finished":
+                yield one, future.result()
+            elif isinstance(error, KilledWorker):
+                yield one, write_failed(one, work, f"{one.source}: {DIED}")
+            elif isinstance(error, NotWrittenError):
+                raise error
+            else:
+                raise FatalError(f"archive: expected an answer of the workers; got: {error or future.status}")
+    except (NotWrittenError, FatalError):
+        _cancel(client, waiting, set(of), notes)
+        raise
 
 
 def _cancel(client: Any, waiting: Any, keys: set[str], notes: Callable[[str], None]) -> None:
-    """Cancel what has not begun, and wait for what has: whoever takes the error finds files that nobody writes."""
+    """Cancel what has not begun, and wait for what has: whoever takes the error finds files that nobody writes.
+
+    A worker may hang, and a cluster be lost: this takes ``CANCELS_WITHIN_S`` at most.
+    """
+    if client.status != "running":
+        notes("the cluster is lost: its workers may still write")
+        return
     with waiting.lock:
         left = list(waiting.futures)
     client.cancel(left)
-    ends_s = time.monotonic() + CANCELS_WITHIN_S
+    begin_s = time.monotonic()
     time.sleep(0.1)  # a task that the scheduler has sent is with its worker
-    while any(client.run(_is_running, keys, on_error="ignore").values()):
-        if time.monotonic() > ends_s:
-            notes(f"some workers have not ended {CANCELS_WITHIN_S:.0f} s after the error, and may still write")
-            return
-        time.sleep(0.1)
+    if _have_ended(client, keys, begin_s + SAYS_AFTER_S):
+        return
+    notes(f"an error ends the run; waiting, {CANCELS_WITHIN_S:.0f} s at most, for the recordings that are under way")
+    if not _have_ended(client, keys, begin_s + CANCELS_WITHIN_S):
+        notes(f"some workers have not ended {CANCELS_WITHIN_S:.0f} s after the error, and may still write")
+
+
+def _have_ended(client: Any, keys: set[str], until_s: float) -> bool:
+    """Wait until no worker runs one of some tasks; return False if that is not known at `until_s`."""
+    while (left_s := until_s - time.monotonic()) > 0.0:
+        with contextlib.suppress(OSError):  # no answer in time, or no connection
+            # The limit is that of client.sync, to which client.run gives what it does not know.
+            if not any(client.run(_is_running, keys, on_error="ignore", callback_timeout=left_s).values()):
+                return True
+        time.sleep(min(0.1, left_s))
+    return False
 
 
 def _is_running(keys: set[str], dask_worker: Any) -> bool:
