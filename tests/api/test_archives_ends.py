@@ -33,6 +33,7 @@ def fail_with(error: type[Exception], others: Callable[[str], None] = lambda _: 
 
     def archive_recording(one: Any, work: Any) -> dict[str, Any]:
         if one.name == NAMES[0]:
+            time.sleep(0.2)  # another one is under way
             raise error("No space left on device")
         others(one.name)
         return {"state": "done"}
@@ -44,12 +45,14 @@ def fail_with(error: type[Exception], others: Callable[[str], None] = lambda _: 
 def test_nobody_writes_when_the_error_is_raised(
     folder: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    begun, ended = set[str](), set[str]()
+    marks = tmp_path / "marks"  # files: Dask copies a function and what it refers to
+    marks.mkdir()
 
     def analyze(name: str) -> None:
-        begun.add(name)
-        time.sleep(0.4)
-        ended.add(name)
+        mark = marks / f"{Path(name).stem}.begun"
+        mark.touch()
+        time.sleep(0.6)
+        mark.rename(mark.with_suffix(".ended"))
 
     def write_failed(*_: Any) -> Any:
         raise NotWrittenError("No space left on device")
@@ -58,9 +61,10 @@ def test_nobody_writes_when_the_error_is_raised(
     monkeypatch.setattr(archives, "write_failed", write_failed)
     with pytest.raises(FatalError, match="No space left on device"):
         run(folder, tmp_path / "out", client)
-    assert begun == ended
-    time.sleep(0.2)
-    assert begun == ended
+    left = {path.name for path in marks.iterdir()}
+    assert not any(name.endswith(".begun") for name in left)
+    time.sleep(0.3)
+    assert {path.name for path in marks.iterdir()} == left
 
 
 def test_a_worker_that_does_not_answer_is_waited_for_no_longer_than_the_limit(
