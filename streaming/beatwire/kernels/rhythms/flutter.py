@@ -16,7 +16,7 @@ slope are removed. All sums are of integers: the same on every backend.
 
 import math
 
-from beatwire.kernels.intake.converter import ALL_LEADS, NO_LEAD, limited_leads
+from beatwire.kernels.intake.converter import is_limited
 from beatwire.kernels.intake.holes import lacks_lead, present_lead
 from beatwire.kernels.rhythms.wave_shape import ABSENT, KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.kernels.team import WIDTH, added, member, wait
@@ -36,16 +36,13 @@ REST, SATURATED, POSSIBLE = (
     16,
 )  # added by ``kernels.rhythms.rhythm``: at rest, at the limits, fibrillation is possible
 BLIND = 32  # added by ``kernels.rhythms.rhythm``: one of several leads lacks values
-# Added by ``kernels.rhythms.rhythm``: one wave after the other, as steep as this stream's beats, or all leads at limits
-BUSY = 64
+BUSY = 64  # added by ``kernels.rhythms.rhythm``: one wave after the other, as steep as this stream's beats
 TOO_FAST = 128  # added by ``kernels.rhythms.rhythm``: they are as high as each other, too
 MOST_LEAKAGE = 50  # per cent, of waves
 
 
 def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, work: I32) -> None:
     """Describe block ``i`` if it is not ``FLAT``; its kind is ``WAVES`` if it holds waves. Mark one at a limit.
-
-    A block in which all leads are at their limits is not described, and not ``FLAT``: it says nothing of the heart.
 
     Parameters
     ----------
@@ -68,13 +65,12 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         if member() == 0:
             blocks.kind[i] = kind
         return
-    limited = limited_leads(x[fresh.lane[row]], first, length, nanovolts)
-    marks = LIMITED if limited != NO_LEAD else 0
+    marks = LIMITED if is_limited(x[fresh.lane[row]], first, length, nanovolts) else 0
     if lacks_lead(x[fresh.lane[row]], first, first, length):
         marks |= ABSENT
-    if kind == FLAT or limited == ALL_LEADS:
+    if kind == FLAT:
         if member() == 0:
-            blocks.kind[i] = marks if limited == ALL_LEADS else kind | marks
+            blocks.kind[i] = kind | marks
         return
     lead = present_lead(x[fresh.lane[row]], first, first, length, 0)
     if lead < 0:

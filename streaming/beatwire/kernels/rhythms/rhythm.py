@@ -203,8 +203,6 @@ def kind_of_block(value: int, logit: float, past: I64) -> int:
                 kind |= BUSY
             if is_too_fast(value, past):
                 kind |= TOO_FAST
-    elif value & LIMITED > 0:  # all leads, throughout
-        kind |= BUSY
     if logit > POSSIBLE_LOGIT:
         kind |= POSSIBLE
     return kind | WAVES if logit > 0.0 else kind
