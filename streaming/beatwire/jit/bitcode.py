@@ -78,7 +78,7 @@ def short_indexing() -> Iterator[None]:
     def basic_indexing(
         context: Any, builder: Any, kind: Any, array: Any, types_of: Any, indices: Any, boundscheck: Any = None
     ) -> tuple[Any, list[Any], list[Any]]:
-        whole = len(indices) == kind.ndim and all(isinstance(one, types.Integer) for one in types_of)
+        whole = 0 < len(indices) == kind.ndim and all(isinstance(one, types.Integer) for one in types_of)
         if boundscheck or kind.layout != "C" or not whole:
             return general(context, builder, kind, array, types_of, indices, boundscheck)  # type: ignore[no-any-return]
         place = None

@@ -1,18 +1,16 @@
 """Numba compiles kernels in less time when it remembers what it resolves; the machine code is the same.
 
-For each ``+`` Numba tries a dozen implementations, for strings, sets and dates too, and formats an error for each that
-does not fit, with a terminal for its colours. To find what it has compiled before it compares all options of the
-compiler by name. It searches all that an instruction refers to for variables. For each function it looks several times
-for types that were declared since, and for each array LLVM parses a module to find the size of its parts. Each call of
-LLVM is an event for those that measure compilations. And Python's cycle collector searches the trees of instructions
-again and again. Numba has no options for these: functions of it are replaced while a kernel is compiled. That they
-exist is checked by ``tests/kernels/test_canary_compiler.py``.
+For each ``+`` Numba tries a dozen implementations, for strings, sets and dates too, and formats an error for each
+that does not fit, with a terminal for its colours. To find what it has compiled before it compares all options of the
+compiler by name. It searches all that an instruction refers to for variables. For each array LLVM parses a module to
+find the size of its parts. Each call of LLVM is an event for those that measure compilations. And Python's cycle
+collector searches the trees of instructions again and again. Numba has no options for these: functions of it are
+replaced while a kernel is compiled. That they exist is checked by ``tests/kernels/test_canary_compiler.py``.
 """
 
 import contextlib
 import functools
 import gc
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -20,17 +18,14 @@ from typing import Any
 from numba.core import base, errors, event, ir, types
 from numba.core.targetconfig import TargetConfig
 from numba.core.types.functions import BaseFunction
-from numba.core.typing import context as typing_context
 
 _OBJECTS = 100_000  # new objects between two collections: a kernel takes no more memory with it
 _NO_VARIABLES = {str, int, float, bool, complex, type(None), ir.Loc}
 _PLAIN = (types.Number, types.Boolean, types.Array, types.NumberClass, types.Literal)
 _resolve = BaseFunction.get_call_type
 _resolved: dict[tuple[Any, ...], tuple[Any, Any]] = {}
-_refresh = {kind: kind.refresh for kind in (base.BaseContext, typing_context.BaseContext)}
-_refreshed: dict[int, int] = {}  # context: the number of modules when it looked for what they declare
 _size_of = base.BaseContext.get_abi_sizeof
-_sizes: dict[str, int] = {}
+_sizes: dict[tuple[str, str], int] = {}  # by layout and type
 
 
 class _Replaced:
@@ -53,14 +48,10 @@ class _Replaced:
                 (TargetConfig, "__hash__"): hashed,
                 (ir.Inst, "_rec_list_vars"): variables,
                 (base.BaseContext, "get_abi_sizeof"): size_of,
-                **{
-                    (kind, "refresh"): functools.partialmethod(refresh, original) for kind, original in _refresh.items()
-                },
                 (errors, "ColorShell"): contextlib.nullcontext,  # there where colorama is installed
             }
             if not any(event._registered.values()):  # noqa: SLF001  else somebody listens
                 replaced |= {(event, "start_event"): no_event, (event, "end_event"): no_event}
-            _refreshed.clear()
             self._originals = {(owner, name): vars(owner)[name] for owner, name in replaced if name in vars(owner)}
             for owner, name in self._originals:
                 setattr(owner, name, replaced[owner, name])
@@ -154,22 +145,15 @@ def _collect(values: Iterable[Any], found: list[Any]) -> None:
             _collect(one.values(), found)
 
 
-def refresh(self: Any, original: Any) -> None:
-    """Look for what modules declare, as ``refresh`` of a context, where another module was imported since."""
-    count = len(sys.modules)
-    if _refreshed.get(id(self)) != count:
-        original(self)
-        _refreshed[id(self)] = len(sys.modules)
-
-
 def size_of(self: Any, kind: Any) -> int:
     """Return the size of a type in bytes, as ``BaseContext.get_abi_sizeof``."""
     text = str(kind)
     if "%" in text:  # its parts have names: these may mean something else in another module
         return _size_of(self, kind)  # type: ignore[no-any-return]
-    if text not in _sizes:
-        _sizes[text] = _size_of(self, kind)
-    return _sizes[text]
+    key = str(self.target_data), text
+    if key not in _sizes:
+        _sizes[key] = _size_of(self, kind)
+    return _sizes[key]
 
 
 def no_event(*_: Any, **__: Any) -> None:
