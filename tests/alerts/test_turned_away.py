@@ -92,6 +92,31 @@ def test_a_device_that_sends_long_blocks_of_which_none_is_of_use_is_announced(bl
     assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
 
 
+@pytest.mark.parametrize("back_s", [1, 60, 3600])
+def test_a_stream_is_announced_also_when_the_clock_is_set_back(back_s: int) -> None:
+    ward = Half()
+    ward.now_us += back_s * SECOND_US
+    for k in range(200):
+        ward.now_us -= back_s * SECOND_US if k == 2 else 0
+        ward.tick(chunk("bed", 125 * k, rate_hz=9.0))
+    assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
+
+
+def test_ids_that_never_come_again_displace_none_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turned_away, "MOST_KNOWN", 50)
+    ward = Half(replace(Settings(), evict_s=240.0))
+    turned = ward.pipeline.lifecycle.state.turned
+    ward.tick(chunk("bed", rate_hz=9.0), chunk("bed", rate_hz=9.0))
+    for k in range(20):
+        ward.tick(*(chunk(f"{k}-{n}", rate_hz=9.0) for n in range(30)))
+        assert len(turned.streams) <= 50
+    assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
+    assert ward.pipeline.rewind_tick(0) > 15
+    ward.now_us += 91 * SECOND_US
+    ward.tick()
+    assert list(turned.streams) == ["bed"]
+
+
 def test_a_stream_whose_rate_changes_with_each_message_is_announced() -> None:
     ward = Half()
     for k in range(40):

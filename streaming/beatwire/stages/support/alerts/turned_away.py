@@ -10,6 +10,7 @@ Onset and id are those of the first message. So until the alert begins a success
 ``oldest_ticks``.
 """
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -54,54 +55,81 @@ class Turned(NamedTuple):
     again: bool = False
     tick: int = 0
 
-    @property
-    def until_us(self) -> int:
-        """When the stream is forgotten, if no other message comes and it has no alert."""
-        return self.last_us + round(self.pause_s * 1e6)
+    def is_past(self, now_us: int) -> bool:
+        """Return True if the stream is forgotten unless it has an alert, also if the clock was set back meanwhile."""
+        return abs(now_us - self.last_us) > self.pause_s * 1e6
 
 
 @dataclass(slots=True)
 class TurnedAway:
-    """Streams by id, in the order of their last message; those that may still get an alert, and those that have one."""
+    """Streams by id, in the order of their last message.
+
+    once       those that have come once, in that order, by pause and partition
+    waiting    those that have come again, and may still get an alert
+    announced  those that have one
+    """
 
     streams: dict[str, Turned] = field(default_factory=dict)
+    once: dict[tuple[float, int], dict[str, None]] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     announced: set[str] = field(default_factory=set)
-    _oldest: dict[int, int] | None = None  # of `oldest_ticks`, until something changes
 
     def note(self, name: str, message: Turned) -> None:
         """Note a message of a stream that could not be used."""
-        before = self.streams.pop(name, None)
-        if before is not None and message.last_us <= before.until_us:
-            message = message._replace(first_us=before.first_us, again=True, tick=before.tick)
+        before = self._remove(name)
+        self.waiting.discard(name)
+        if before is not None and not before.is_past(message.last_us):
+            first_us = min(before.first_us, message.first_us)
+            message = message._replace(first_us=first_us, again=True, tick=before.tick)
+            self.waiting.add(name)
+        elif name not in self.announced:
+            self.once.setdefault((message.pause_s, message.partition), {})[name] = None
         self.streams[name] = message
-        self.waiting.add(name)
-        self._oldest = None
         if len(self.streams) > MOST_KNOWN:
-            self.forget(next((known for known in self.streams if known not in self.announced), name))
+            self._make_room(name)
 
     def forget(self, name: str) -> None:
         """Forget a stream; two alerts of one stream may end at once."""
-        self.streams.pop(name, None)
-        self.waits_no_more(name)
+        self._remove(name)
+        self.waiting.discard(name)
         self.announced.discard(name)
 
-    def waits_no_more(self, name: str) -> None:
-        """Note that no alert of a stream will begin: it has begun, or it is another one's."""
-        self.waiting.discard(name)
-        self._oldest = None
+    def forget_past(self, now_us: int) -> None:
+        """Forget the streams of which one message came, and no other in time."""
+        for names in self.once.values():
+            for name in list(itertools.takewhile(lambda one: self.streams[one].is_past(now_us), names)):
+                self.forget(name)
 
     def oldest_ticks(self) -> dict[int, int]:
         """Return by partition the tick of the oldest first message of a stream whose alert may still begin."""
-        if self._oldest is None:
-            self._oldest = dict[int, int]()
-            waiting = [self.streams[name] for name in self.waiting]
-            newest_us = max((one.last_us for one in waiting), default=0)
-            for one in waiting:
-                is_on = newest_us <= one.until_us and one.last_us - one.first_us <= MOST_S * 1e6
-                if is_on and one.first_us > 0:  # else nothing is decided by the clock
-                    self._oldest[one.partition] = min(one.tick, self._oldest.get(one.partition, one.tick))
-        return self._oldest
+        once = [names for names in self.once.values() if names]
+        newest = [next(reversed(names)) for names in once]
+        newest_us = max((self.streams[name].last_us for name in (*newest, *self.waiting)), default=0)
+
+        def is_on(one: Turned) -> bool:
+            lasts_us = one.last_us - one.first_us
+            return not one.is_past(newest_us) and lasts_us <= MOST_S * 1e6 and one.first_us > 0  # 0: there is no clock
+
+        oldest: dict[int, int] = {}
+        for names in (*once, self.waiting):
+            waiting = (one for one in map(self.streams.__getitem__, names) if is_on(one))
+            for one in waiting if names is self.waiting else itertools.islice(waiting, 1):  # the others came later
+                oldest[one.partition] = min(one.tick, oldest.get(one.partition, one.tick))
+        return oldest
+
+    def _remove(self, name: str) -> Turned | None:
+        stream = self.streams.pop(name, None)
+        if stream is not None:
+            self.once.get((stream.pause_s, stream.partition), {}).pop(name, None)
+        return stream
+
+    def _make_room(self, newest: str) -> None:
+        """Forget the oldest of those that have come once; else of those that have no alert."""
+        firsts = [next(iter(names)) for names in self.once.values() if names]
+        oldest = min(firsts, key=lambda name: self.streams[name].last_us, default=newest)
+        if oldest == newest:
+            oldest = next((known for known in self.streams if known not in self.announced), newest)
+        self.forget(oldest)
 
 
 def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned) -> list[dict[str, Any]]:
@@ -119,8 +147,9 @@ def transitions_of(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned
     alerts = list(kept.of_unknown.values())
     published = _ended(kept, turned, alerts, aligned) if alerts else []
     room = MOST_ALERTS - len(alerts) + len(published)
+    turned.forget_past(aligned.now_us)
     for name, limit_s in _due(kept, turned, limits, aligned) if turned.waiting else []:
-        turned.waits_no_more(name)
+        turned.waiting.discard(name)
         if room > 0:
             begun = _begun(name, turned.streams[name], limit_s)
             kept.add(begun, -1, aligned.now_us)
@@ -136,10 +165,10 @@ def _due(kept: OpenAlerts, turned: TurnedAway, limits: Limits, aligned: Aligned)
     for name in list(turned.waiting):
         stream = turned.streams[name]
         if name in kept.of_stream and _has(kept, name):
-            turned.waits_no_more(name)
-        elif now_us > stream.until_us:
+            turned.waiting.discard(name)
+        elif stream.is_past(now_us):
             turned.forget(name)
-        elif stream.again and now_us - stream.first_us >= LEAST_S * 1e6:
+        elif now_us - stream.first_us >= LEAST_S * 1e6:
             late.append(name)
     due = []
     for name, placed_us in zip(sorted(late), _placed_us(kept, turned, sorted(late), aligned), strict=True):
