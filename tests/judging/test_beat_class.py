@@ -226,6 +226,7 @@ def test_room_for_another_lead_keeps_what_is_stored() -> None:
     stage.grow(state, 3, 1)
     assert state.history.shape.shape[2] == state.history.normal.shape[1] == 1
     state.history.shape[2, 5, 0, 7] = state.history.normal[2, 0, 7] = 4
+    rows, beats = state.history.shape.shape[:2]
     stage.grow(state, 2, 2)
-    assert state.history.shape.shape[:3] == (3, state.history.shape.shape[1], 2)
+    assert state.history.shape.shape[:3] == (rows, beats, 2)
     assert (state.history.shape[2, 5, :, 7].tolist(), state.history.normal[2, :, 7].tolist()) == ([4, 0], [4, 0])
