@@ -14,10 +14,12 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constrai
 install = if $(BIN)/python -m pip config list | grep -q index-url || \
 	! { { test -x $(BIN)/uv || $(PIP) uv; } && $(UV) $(1); }; then $(PIP) $(1); fi
 # What takes longest begins while the rest is installed, and goes on after it: the kernels are compiled, for which Numba
-# is enough, and Kafka's jars are fetched. Whoever needs them waits; what fails here is done then.
+# is enough, and Kafka's jars are fetched. Whoever needs them waits; what fails here is done then. Python starts them,
+# and no shell in the background: that would have them ignore Ctrl-C.
 FIRST = numba scipy jgo
-AHEAD = export PYTHONPATH=streaming; for module in beatwire.jit.precompile beatwire.kafka.local.jvm; do \
-	$(BIN)/python -m $$module </dev/null >/dev/null 2>&1 & done
+AHEAD = PYTHONPATH=streaming $(BIN)/python -c 'from subprocess import DEVNULL as no, Popen; \
+	[Popen(["$(BIN)/python", "-m", module], stdin=no, stdout=no, stderr=no) \
+	for module in ("beatwire.jit.precompile", "beatwire.kafka.local.jvm")]'
 
 # Three processes share the tests by file, because many wait; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8

@@ -239,10 +239,9 @@ def _serve(lines: TextIO, folder: Path) -> None:
 
 
 def _compile_all() -> None:
-    """Compile all kernels of the host; Ctrl-C ends it even where a shell has started it in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt):
-        precompile([kernel.name for kernel in HostKernels.members()], lambda _done, _of: None)
+    """Compile all kernels of the host; Ctrl-C ends it at once, and a helper when its kernel is stored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    precompile([kernel.name for kernel in HostKernels.members()], lambda _done, _of: None)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,12 +124,12 @@ def _fetch_jars(cache: Path) -> None:
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-    with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
-        flat = Path(scratch) / "jars"
-        flat.mkdir()
-        for jar in jars:
-            shutil.copyfile(jar, flat / jar.name)
-        flat.rename(cache)
+    flat = own / "jars"
+    shutil.rmtree(flat, ignore_errors=True)
+    flat.mkdir(parents=True)
+    for jar in jars:
+        shutil.copyfile(jar, flat / jar.name)
+    flat.rename(cache)
     shutil.rmtree(own, ignore_errors=True)
 
 
@@ -174,5 +174,6 @@ def last_line(text: str) -> str:
 
 
 if __name__ == "__main__":  # make, while pip installs what Kafka does not need
-    with contextlib.suppress(UserError, KeyboardInterrupt):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C waits for no download
+    with contextlib.suppress(UserError):
         find_jars()
