@@ -34,6 +34,7 @@ def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
     first = ours.start_worker()
     with ours.feeding() as feed:
         feed(150, rate_hz=150)
+        ours.wait_published(1)
         second = ours.start_worker()
         feed(400, rate_hz=150)
         left_at = time.monotonic()
