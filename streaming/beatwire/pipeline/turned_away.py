@@ -8,8 +8,6 @@ The id is that of the message, or of a message as a whole whose id is no text it
 messages of a tick at most: those whose ids are remembered, and of the others some by chance.
 """
 
-from functools import partial
-
 import numpy as np
 
 from beatwire.records import I64, Bool, RawTick, Rejects
@@ -19,7 +17,7 @@ from beatwire.stages import align
 from beatwire.stages.support.alerts.turned_away import KEY_PAUSE_S, PAUSE_S, Turned, TurnedAway
 from beatwire.stages.support.streams.read_ids import ReadIds, some_of
 from beatwire.wire.dead_letters import Origin
-from beatwire.wire.names import SAMPLES
+from beatwire.wire.names import is_of_service
 
 MOST_NOTED = 300
 MOST_KEYS = 200
@@ -69,8 +67,10 @@ def _note(
     """Note messages by ids of one kind; return those of which the id is no text."""
     slot = streams.directory.look_up(ids.payload, ids.ints)
     unknown = np.flatnonzero(((slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)) & (ids.ints[:, CHUNK_ID_SIZE] > 0))
-    remembered = partial(np.isin, ids.ints[unknown, CHUNK_ID_HASH], [one.digest for one in turned.streams.values()])
-    unknown = some_of(unknown, MOST_NOTED, tick.now_us, remembered)
+    hashes = ids.ints[unknown, CHUNK_ID_HASH]
+    unknown = some_of(
+        unknown, MOST_NOTED, tick.now_us, lambda: np.isin(hashes, [one.digest for one in turned.streams.values()])
+    )
     rows, ids, no_room = rows[unknown], ids.some(unknown), no_room[unknown]
     digest = ids.ints[:, CHUNK_ID_HASH]
     columns = zip(
@@ -82,6 +82,6 @@ def _note(
         name = raw.decode(errors="replace")
         if not name.isprintable() or "\ufffd" in name:
             no_text.append(row)
-        elif name.partition("/")[0] != SAMPLES:
-            turned.note(name, Turned(arrived_us, arrived_us, own, partition, pause_s, full, False, number))
+        elif not is_of_service(name):
+            turned.note(name, Turned(arrived_us, arrived_us, own, partition, pause_s, full, number))
     return np.array(no_text, np.int64)

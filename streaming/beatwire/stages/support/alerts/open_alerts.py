@@ -10,7 +10,7 @@ import numpy as np
 from beatwire.records import I64, Aligned
 from beatwire.stages.support.alerts.alert_messages import over
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.wire.names import SAMPLES
+from beatwire.wire.names import SAMPLES, is_of_service
 
 NEVER = int(np.iinfo(np.int64).max)
 # What an alert has from its beginning on, and each of its messages repeats.
@@ -79,7 +79,7 @@ class OpenAlerts:
         name, stream = message["id"], message["stream"]
         begun = int(self.begun[slot]) if slot >= 0 else 0
         one = self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
-        if stream.partition("/")[0] == SAMPLES:
+        if is_of_service(stream):
             self.of_service[name] = one
         if is_of_unknown(message):
             self.of_unknown[name] = one

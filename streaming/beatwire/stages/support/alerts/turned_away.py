@@ -42,7 +42,6 @@ class Turned(NamedTuple):
     partition          of its last message
     pause_s            that may pass until the next message
     no_room            nothing was wrong with that, but there was no room for another stream
-    again              it has come again
     tick               number of the tick of its first message
     """
 
@@ -52,7 +51,6 @@ class Turned(NamedTuple):
     partition: int
     pause_s: float = PAUSE_S
     no_room: bool = False
-    again: bool = False
     tick: int = 0
 
     def is_past(self, now_us: int) -> bool:
@@ -80,7 +78,7 @@ class TurnedAway:
         self.waiting.discard(name)
         if before is not None and not before.is_past(message.last_us):
             first_us = min(before.first_us, message.first_us)
-            message = message._replace(first_us=first_us, again=True, tick=before.tick)
+            message = message._replace(first_us=first_us, tick=before.tick)
             self.waiting.add(name)
         elif name not in self.announced:
             self.once.setdefault((message.pause_s, message.partition), {})[name] = None
