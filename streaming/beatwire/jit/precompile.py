@@ -128,9 +128,9 @@ def precompile(names: Iterable[str], on_progress: Progress, processes: int | Non
                 for name in work:
                     compile_kernel(name, listed[name])
                     work.done()
-            for name in [name for helper in helpers for name in helper.lost()]:
-                compile_kernel(name, listed[name])
-                work.done()
+                for name in [name for helper in helpers for name in helper.lost()]:
+                    compile_kernel(name, listed[name])
+                    work.done()
         finally:
             for helper in helpers:
                 helper.stop()
@@ -145,7 +145,7 @@ def compile_kernel(name: str, signatures: Iterable[str]) -> None:
     A signature that the kernel no longer has is left out: the first call then compiles the right one, or fails.
     """
     for signature in signatures:
-        with contextlib.suppress(NumbaError, TypeError), deferred(), quicker():  # LLVM calls back
+        with contextlib.suppress(NumbaError, TypeError), deferred():  # LLVM calls back
             getattr(cpu.kernels, name).dispatcher.compile(from_text(signature))
 
 

@@ -8,14 +8,13 @@ feed, Kafka and monitor are processes of their own.
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -123,9 +122,7 @@ def _mosquitto_path() -> str | None:
 @contextmanager
 def _mosquitto() -> Iterator[int]:
     """Run an MQTT broker; yield its port."""
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        port = int(listening.getsockname()[1])
+    port = broker.free_port()
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "mosquitto.conf"
         config.write_text(
