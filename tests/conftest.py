@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what the modules hold: of each full collection it is three quarters."""
+    """Let the garbage collector pass over what the modules hold: they take three quarters of each full collection."""
     gc.collect()
     gc.freeze()
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -275,19 +274,6 @@ def test_whoever_waits_for_another_process_is_told_at_the_beginning_and_at_the_e
     waiting.join()
     assert (seen, counts) == ([(0, len(SMALL)), (len(SMALL), len(SMALL))], [len(SMALL)])
     assert precompile.precompile(SMALL, on_progress, 1) == 0
-
-
-def test_what_make_compiles_while_pip_installs_is_what_the_demo_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[list[str]] = []
-    for module in (precompile, warmup):
-        monkeypatch.setattr(module, "precompile", lambda names, _: compiled.append(names))
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        precompile._compile_all()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    warmup.compile_kernels(str)
-    assert compiled[0] == compiled[1] != []
 
 
 def test_whoever_has_to_wait_for_the_compiler_is_told_how_many_kernels_there_are(

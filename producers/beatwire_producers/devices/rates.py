@@ -55,7 +55,7 @@ def with_repaired_times(packets: Sequence[Packet]) -> tuple[list[Packet], int]:
     """Return packets with times that are missing or damaged replaced, and how many are; without any if most are.
 
     A time is damaged if it leaves the line of its neighbours for one packet alone. Between packets that follow each
-    other it is interpolated; beside a gap the arrival tells to which side it belongs.
+    other it is interpolated; beside a gap its arrival tells to which side it belongs.
     """
     times = np.array([np.nan if packet.time_s is None else packet.time_s for packet in packets])
     arrivals = np.array([packet.arrival_s for packet in packets])

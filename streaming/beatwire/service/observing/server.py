@@ -41,7 +41,7 @@ class _HttpServer(ThreadingHTTPServer):
         self.server_name, self.server_port = "beatwire", int(self.server_address[1])
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that has left: a traceback would stand between the lines of the log."""
+        """Say nothing of a client that has left: a traceback would break the lines of the log."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
