@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from annotated import write_record
 from beatwire.errors import UserError
-from beatwire.evaluation.beats.noise import electrode_motion
 from beatwire.jit import cpu
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks import doubt, wave_input, wave_network
@@ -24,6 +23,7 @@ from beatwire.stages.detection.doubt import grid_for, scratch_of
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from noisy_streams import noisy_recording
 from small_network import DEPTH, small_arrays
 
 
@@ -39,7 +39,7 @@ def judged(compile_body: Any, x: np.ndarray, c: int, base: int, rate_hz: float) 
         compile_body, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
     )
     early = max(0, gather(x, base, c, grid, scratch.numbers) - wave_input.BEFORE)
-    channels(scratch.numbers, network.compressed, early, scratch.frames[0])
+    channels(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
     seen = scratch.frames[0, : wave_network.grid_of(DEPTH) * wave_input.CHANNELS].copy()
     return seen, judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
 
@@ -106,23 +106,13 @@ def test_the_logit_while_it_is_trained_is_that_of_the_integers() -> None:
     gather, write, judge = map(
         cpu.compiled, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
     )
+    grid = grid_for(250.0, DEEP)
     for frame in (40, 300, 700, 1200):
         c = 4 * frame + 3 - round(wave_input.AHEAD_S * 250)
-        early = max(0, gather(x, 0, c, grid_for(250.0, DEEP), scratch.numbers) - wave_input.BEFORE)
-        write(scratch.numbers, network.compressed, early, scratch.frames[0])
+        early = max(0, gather(x, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
+        write(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
         logit = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows) / wave_network.LOGIT_UNIT
         assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * float(abs(expected).max()))
-
-
-def noisy_recording(leads: int, seed: int) -> Recording:
-    """A minute of beats in electrode motion, at 250 Hz."""
-    rng, n = np.random.default_rng(seed), 60 * 250
-    t = np.arange(n) / 250
-    x = electrode_motion(n, leads, 250.0, rng) * 300
-    for at in np.cumsum(rng.normal(0.8, 0.03, 74)):
-        x += 800 * (1 - ((t - at) / 0.014) ** 2) * np.exp(-(((t - at) / 0.014) ** 2) / 2)
-    samples = np.clip(np.rint(x), -32_767, 32_767).astype(np.int16)
-    return Recording("noisy", 250.0, tuple(f"L{k}" for k in range(leads)), 1.0, samples)
 
 
 def beats_of(recording: Recording, detector: Any, chunk: int, chunks_of_tick: int) -> dict[str, Any]:

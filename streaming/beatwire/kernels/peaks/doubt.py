@@ -16,7 +16,8 @@ from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability
 from beatwire.kernels.peaks.peak_features import PAST_PEAKS
 from beatwire.kernels.peaks.wave_input import BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
-from beatwire.records import F64
+from beatwire.kernels.team import member, wait
+from beatwire.records import F64, I64
 from beatwire.records.columns import PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import DoubtMemory, WaveGrid, WaveNetwork, WaveScratch
@@ -44,13 +45,13 @@ def combined(
     logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scratch: WaveScratch
 ) -> float:
     """Return the logit of the trees combined with those of the leads; itself if no lead has a signal."""
-    x, used = rings.x[lane], 0
+    x, points, used = rings.x[lane], grid.offset.shape[0], 0
     total = highest = 0
     for lead in range(x.shape[0]):
         if used == MOST_LEADS or x[lead, c % x.shape[1]] == NO_VALUE:
             continue
         early = max(0, gather(x[lead], base, c, grid, scratch.numbers) - BEFORE)
-        if write_channels(scratch.numbers, network.compressed, early, scratch.frames[0]) == 0:
+        if write_channels(scratch.numbers, points, network.compressed, early, scratch.frames[0]) == 0:
             continue
         found = judge_waveform(scratch.frames[0], early, network, scratch.frames, scratch.rows)
         total += found
@@ -61,6 +62,25 @@ def combined(
     weights = network.combination[min(used, 2) - 1]
     mean = total / (used * LOGIT_UNIT)
     return float(weights[0] + weights[1] * logit + weights[2] * mean + weights[3] * (highest / LOGIT_UNIT))
+
+
+def updated_errors(
+    c: int, errors: float, doubted: bool, logit: float, again: float, probability: F64, log: I64, risk: F64,
+    lookback: int,
+) -> float:  # fmt: skip
+    """Return the expected errors up to a peak after the judgements of the last ten seconds; note one of the peak."""
+    if doubted:
+        row = int(log[0]) % PAST_PEAKS
+        log[1 + row] = c
+        risk[row] = risk_of(again, probability) - risk_of(logit, probability)
+        log[0] += 1
+    row = int(log[0]) % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, int(log[0]))):
+        row = PAST_PEAKS - 1 if row == 0 else row - 1
+        if c - log[1 + row] > lookback:
+            break
+        errors += float(risk[row])
+    return max(errors, 0.0)
 
 
 def judge_again(
@@ -80,25 +100,19 @@ def judge_again(
     """
     lane, base = int(fresh.lane[i]), int(fresh.base[i])
     log, risk = memory.log[lane], memory.risk[lane]
-    if fresh.start[i] == fresh.base[i]:
+    if fresh.start[i] == fresh.base[i] and member() == 0:
         log[0] = 0
     for k in range(int(peaks.found[i])):
         logit, errors = float(logits[i, k, 0]), float(logits[i, k, 1])
         c = int(peaks.peaks[i, k, PEAK_SAMPLE])
         if not errors >= 0.0:  # no candidate
             continue
-        if c - base >= lookback // START_PART and in_doubt(logit, errors):
+        again = logit
+        doubted = c - base >= lookback // START_PART and in_doubt(logit, errors)
+        if doubted:
             again = combined(logit, c, base, rings, lane, grid, network, scratch)
             again = min(LOGIT_RANGE, max(-LOGIT_RANGE, again))
-            row = int(log[0]) % PAST_PEAKS
-            log[1 + row] = c
-            risk[row] = risk_of(again, probability) - risk_of(logit, probability)
-            log[0] += 1
+        wait()  # all members have read the logit
+        if member() == 0:
             logits[i, k, 0] = again
-        row = int(log[0]) % PAST_PEAKS
-        for _ in range(min(PAST_PEAKS, int(log[0]))):
-            row = PAST_PEAKS - 1 if row == 0 else row - 1
-            if c - log[1 + row] > lookback:
-                break
-            errors += float(risk[row])
-        logits[i, k, 1] = max(errors, 0.0)
+            logits[i, k, 1] = updated_errors(c, errors, doubted, logit, again, probability, log, risk, lookback)

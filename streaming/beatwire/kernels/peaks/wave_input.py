@@ -11,10 +11,13 @@ scale, and no offset, has a part.
 
 Before a lane's first sample the first sample is held; where there is no value, the value before is held.
 
+Each member of a team (``kernels.team``) reads a stretch of the points, so that it knows the value before the next one.
+
 Invariant: integers alone, and a function of the samples from ``BACK_S`` before the peak to ``AHEAD_S`` after it.
 """
 
 from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, I16, I64
 from beatwire.records.waveform import WaveGrid
 
@@ -31,20 +34,47 @@ FRACTION = 16  # parts of a sample
 POINT, SUM, PART, SUM_OF_PARTS = range(4)  # rows of the scratch
 
 
+def start_of(n: int, j: int) -> int:
+    """Return the first of the points that member ``j`` of a team reads, of ``n``."""
+    return n * j // WIDTH
+
+
+def accumulate(sums: I64, n: int) -> None:
+    """Add to the sums of each member's points those of the members before it; all members call it."""
+    wait()
+    before = 0
+    for j in range(member()):
+        before += int(sums[start_of(n, j + 1) - 1])
+    wait()
+    if member() > 0:
+        for q in range(start_of(n, member()), start_of(n, member() + 1)):
+            sums[q] += before
+    wait()
+
+
+def held_before(ring: I16, base: int, c: int, grid: WaveGrid, q: int) -> int:
+    """Return the value that is held when point ``q`` is read: the last one before it, else the last one up to ``c``."""
+    size = ring.shape[0]
+    while q > 0:
+        q -= 1
+        for k in range(grid.apart - 1, -1, -1):
+            value = int(ring[max(base, (c * FRACTION + int(grid.offset[q])) // FRACTION + k) % size])
+            if value != NO_VALUE:
+                return value
+    for k in range(min(size, c - base + 1)):
+        if ring[(c - k) % size] != NO_VALUE:
+            return int(ring[(c - k) % size])
+    return 0
+
+
 def gather(ring: I16, base: int, c: int, grid: WaveGrid, numbers: I64) -> int:
     """Write the points of a lead around the peak at sample ``c``, and their sums; return the points before ``base``."""
     points, sums = numbers[POINT], numbers[SUM]
     size, n = ring.shape[0], grid.offset.shape[0]
-    early = 0
-    last = 0
-    k = 0
-    while k < size and c - k >= base:  # the first value, if the lead has none at first
-        if ring[(c - k) % size] != NO_VALUE:
-            last = int(ring[(c - k) % size])
-            break
-        k += 1
-    total = 0
-    for q in range(n):
+    first, stop = start_of(n, member()), start_of(n, member() + 1)
+    last = held_before(ring, base, c, grid, first)
+    early = total = 0
+    for q in range(first, stop):
         at = c * FRACTION + int(grid.offset[q])
         whole, part = at // FRACTION, at % FRACTION
         early += whole < base
@@ -62,9 +92,10 @@ def gather(ring: I16, base: int, c: int, grid: WaveGrid, numbers: I64) -> int:
                     right = left
             value += left * (FRACTION - part) + right * part
         points[q] = value // grid.apart
-        total += points[q]
+        total += int(points[q])
         sums[q] = total
-    return early
+    accumulate(sums, n)
+    return added(early)
 
 
 def sum_of(sums: I64, first: int, stop: int) -> int:
@@ -74,16 +105,17 @@ def sum_of(sums: I64, first: int, stop: int) -> int:
     return int(high - low)
 
 
-def write_channels(numbers: I64, compressed: I16, early: int, out: F32) -> int:
-    """Write the channels of the points from ``BEFORE`` on to ``out[(q - BEFORE) * CHANNELS + channel]``.
+def write_channels(numbers: I64, n: int, compressed: I16, early: int, out: F32) -> int:
+    """Write the channels of ``n`` points from ``BEFORE`` on to ``out[(q - BEFORE) * CHANNELS + channel]``.
 
     Points that are ``early`` are before the lane's first sample. Returns the largest magnitude.
     """
     points, sums, parts, magnitudes = numbers[POINT], numbers[SUM], numbers[PART], numbers[SUM_OF_PARTS]
-    n, channel, largest = points.shape[0], 0, 0
+    channel = largest = 0
+    first, stop = start_of(n, member()), start_of(n, member() + 1)
     for band in range(3):
         total = 0
-        for q in range(n):
+        for q in range(first, stop):
             if band == 0:
                 value = points[q] - sum_of(sums, q + 1 - MEAN, q + 1) // MEAN
             else:
@@ -95,12 +127,14 @@ def write_channels(numbers: I64, compressed: I16, early: int, out: F32) -> int:
             parts[q] = value
             total += abs(int(value))
             magnitudes[q] = total
+        accumulate(magnitudes, n)
         for span in MAGNITUDES:
-            for q in range(BEFORE, n):
+            for q in range(BEFORE + member(), n, WIDTH):
                 mean = max(1, int(magnitudes[q] - magnitudes[q - span]) if q >= span else int(magnitudes[q]))
                 value = int(parts[q])
                 ratio = min(compressed.shape[0] - 1, abs(value) * (PER_RATIO * span) // mean)
                 out[(q - BEFORE) * CHANNELS + channel] = compressed[ratio] if value >= 0 else -compressed[ratio]
             channel += 1
         largest = max(largest, int(magnitudes[n - 1]))
+        wait()
     return largest

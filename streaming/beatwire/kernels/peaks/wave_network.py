@@ -10,10 +10,13 @@ Of a layer only every second frame is read by the next one, so a peak takes a py
 
 Values and weights are integers. Every sum of products is below 2^24 (``model.waveform`` checks it), so float32 holds it
 exactly, in any order and with any instruction, and the logit is the same number on every machine.
+
+The members of a team (``kernels.team``) share the columns of a matrix.
 """
 
 from beatwire.kernels.peaks.wave_input import CHANNELS
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE, multiply
+from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import F32
 from beatwire.records.waveform import WaveNetwork
 
@@ -49,16 +52,18 @@ def halve(x: F32, inputs: int, n: int, begin: int, layer: int, matrix: F32, netw
     columns, size = matrix.shape[1], TAPS * inputs
     for j in range(0, n, WINDOWS_AT_ONCE):
         for k in range(min(WINDOWS_AT_ONCE, n - j)):
-            for m in range(size):
+            for m in range(member(), size, WIDTH):
                 work[INPUT, k, m] = x[2 * (j + k) * inputs + m]
+        wait()
         multiply(work[INPUT], size, matrix, work[SUMS])
         for k in range(min(WINDOWS_AT_ONCE, n - j)):
-            for h in range(columns):
+            for h in range(member(), columns, WIDTH):
                 value = requantised(
                     int(work[SUMS, k, h]), int(network.factor[layer, h]), int(network.offset[layer, h]),
                     int(network.most[layer]),
                 )  # fmt: skip
                 out[(j + k) * columns + h] = value if j + k >= begin else 0
+    wait()
 
 
 def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work: F32, out: F32) -> None:
@@ -67,24 +72,27 @@ def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work:
     wide, narrow = DEEP + 2 * deep, DEEP + 2 * deep + 1
     for j in range(0, n, WINDOWS_AT_ONCE):
         for k in range(min(WINDOWS_AT_ONCE, n - j)):
-            for m in range(LOOKS * size):
+            for m in range(member(), LOOKS * size, WIDTH):
                 work[INPUT, k, m] = x[2 * (j + k) * size + m]
+        wait()
         multiply(work[INPUT], LOOKS * size, network.wide[deep], work[SUMS])
         for k in range(min(WINDOWS_AT_ONCE, n - j)):
-            for h in range(size):
+            for h in range(member(), size, WIDTH):
                 work[HIDDEN, k, h] = requantised(
                     int(work[SUMS, k, h]), int(network.factor[wide, h]), int(network.offset[wide, h]),
                     int(network.most[wide]),
                 )  # fmt: skip
+        wait()
         multiply(work[HIDDEN], size, network.narrow[deep], work[SUMS])
         for k in range(min(WINDOWS_AT_ONCE, n - j)):
             newest = (2 * (j + k) + LOOKS - 1) * size
-            for h in range(size):
+            for h in range(member(), size, WIDTH):
                 added = int(x[newest + h]) * int(network.residual[deep]) + int(network.offset[narrow, h])
                 value = requantised(
                     int(work[SUMS, k, h]), int(network.factor[narrow, h]), added, int(network.most[narrow])
                 )
                 out[(j + k) * size + h] = value if j + k >= begin else 0
+    wait()
 
 
 def before(early: int, taken: int, spacing: int) -> int:
@@ -118,12 +126,10 @@ def judge_waveform(channels: F32, early: int, network: WaveNetwork, frames: F32,
         n = (n - LOOKS) // 2 + 1
         taken += (LOOKS - 1) * spacing
         begin = max(0, (early + 3 - taken + 2 * spacing - 1) // (2 * spacing))
-        if deep % 2 == 0:
-            look_back(a, n, begin, deep, network, work, b)
-        else:
-            look_back(b, n, begin, deep, network, work, a)
+        a, b = frames[deep % 2], frames[1 - deep % 2]
+        look_back(a, n, begin, deep, network, work, b)
         spacing *= 2
     total = int(network.head[size])
     for h in range(size):
-        total += int(network.head[h]) * int(a[h] if depth % 2 == 0 else b[h])
+        total += int(network.head[h]) * int(frames[depth % 2, h])
     return total

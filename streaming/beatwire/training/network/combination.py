@@ -114,7 +114,7 @@ def lead_logits(samples: Any, at: Any, rate_hz: float, network: Any) -> F64:
     for row, c in enumerate(np.asarray(at).tolist()):
         for lead, x in enumerate(held):
             early = max(0, gather(x, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
-            channels(scratch.numbers, network.compressed, early, scratch.frames[0])
+            channels(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
             total = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
             found[row, lead] = total / wave_network.LOGIT_UNIT
     return found
