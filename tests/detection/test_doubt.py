@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -168,12 +167,6 @@ def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, me
     save_waveform(tmp_path / "good.safetensors", arrays, {})
     with pytest.raises(UserError, match=message):
         save_waveform(tmp_path / "bad.safetensors", arrays | {name: change(arrays[name])}, {})
-
-
-def test_a_network_needs_the_cpu() -> None:
-    chosen = replace(Settings(), detector="network")
-    with pytest.raises(UserError, match="expected detector trees or rule on backend gpu; got network"):
-        Detection(chosen, Models.of(chosen), SimpleNamespace(name="gpu"))  # type: ignore[arg-type]
 
 
 def test_the_first_tick_compiles_nothing() -> None:

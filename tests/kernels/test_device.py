@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.backends.choose import choose
+from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda import card
 from beatwire.backends.network import embed
 from beatwire.bench.graph import ticks_for
@@ -16,11 +17,14 @@ from beatwire.errors import UserError
 from beatwire.jit.cuda import launchers
 from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.checkpoint import load_model
+from beatwire.model.waveform import load_waveform
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
+from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
+from noisy_streams import noisy_recording
 from simulated import embedded
 
 MISSING = card.missing()
@@ -107,6 +111,38 @@ def test_the_output_of_a_card_equals_that_of_the_cpu_for_a_ward_with_all_events(
     run, expected = run_on(ticks, device, settings), run_graph(ticks, settings)
     assert sum(map(len, expected.beats.values())) > 600
     assert_same(run, expected)
+
+
+@pytest.mark.gpu
+@on_a_card
+@pytest.mark.parametrize("lanes", [1, 40, 700])
+def test_a_card_judges_doubtful_peaks_as_the_cpu_does(device: Any, lanes: int) -> None:
+    network = load_waveform().network
+    logits, stored = judged_again(CPU, network, lanes)
+    for _ in device.rehearsals():
+        found = judged_again(device, network, lanes)
+        np.testing.assert_allclose(found[0], logits, rtol=0, atol=1e-12)  # a card may round a product and a sum at once
+        np.testing.assert_array_equal(found[1], stored)
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_beats_of_noisy_streams_by_the_network_of_a_card_equal_those_of_the_cpu(device: Any) -> None:
+    rng = np.random.default_rng(5)
+    signals = [
+        Signal(f"bed-{k}", noisy_recording(1 + k % 3, k, rate_hz).samples, rate_hz)
+        for k, rate_hz in enumerate((250.0, 360.0, 500.0, 128.0, 250.0, 1000.0))
+    ]
+    ticks = ticks_of(signals, rng, 200, per_tick=60)
+    ticks = [[m for m in values if rng.random() > 0.01] for values in ticks]  # holes
+    chosen = Settings(detector="network")
+    expected = run_graph(ticks, chosen)
+    assert_same(run_on(ticks, device, chosen), expected)
+    by_trees = run_graph(ticks, Settings(detector="trees")).beats
+    assert not all(
+        np.array_equal(np.array(found, float), np.array(by_trees[stream], float), equal_nan=True)
+        for stream, found in expected.beats.items()
+    ), "expected doubtful peaks"
 
 
 @pytest.mark.gpu

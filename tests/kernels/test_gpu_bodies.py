@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from beatwire.jit.cuda import overrides
 from beatwire.kernels.detection import ricker
+from beatwire.kernels.scores import vae
 
 
 @pytest.mark.parametrize("leads", [1, 3])
@@ -23,3 +24,15 @@ def test_five_neighbours_at_a_time_write_what_four_taps_at_a_time_write(
             ricker.magnitude(rings, base, 300, n, taps, 4, expected)
             overrides.BODIES[ricker.magnitude](rings, base, 300, n, taps, 4, found)
             np.testing.assert_array_equal(found[2, :n], expected[2, :n])
+
+
+@pytest.mark.parametrize(("n", "columns"), [(1, 16), (48, 32), (320, 64)])
+def test_four_rows_at_a_time_are_multiplied_as_one_row_at_a_time_is(
+    rng: np.random.Generator, n: int, columns: int
+) -> None:
+    x, matrix = (rng.integers(-99, 100, shape).astype(np.float32) for shape in ((4, n + 3), (n, columns)))
+    expected, found = np.zeros((2, 4, columns + 1), np.float32)
+    vae.multiply(x, n, matrix, expected)
+    overrides.BODIES[vae.multiply](x, n, matrix, found)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found[:, :columns], x[:, :n] @ matrix)

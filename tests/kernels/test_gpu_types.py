@@ -2,11 +2,18 @@
 
 import importlib
 import re
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numba
+import numpy as np
 import pytest
+from beatwire.backends.base import Backend
 from beatwire.jit.arguments import flattened
 from beatwire.jit.precompile import from_text, table
+from beatwire.kernels.peaks import doubt
+from beatwire.model.waveform import load_waveform
+from beatwire.stages.detection.doubt import Settings, rehearse
 from numba import types
 
 pytest.importorskip("_numba_cuda_redirector", reason="numba-cuda is not installed (extra dev or gpu, on Linux)")
@@ -44,6 +51,20 @@ def kernels() -> list[Any]:
     ]
 
 
+def arguments_of_doubt() -> tuple[Any, ...]:
+    """Return the types of the arguments of the kernel that a warm-up does not use, without the item."""
+    calls: list[Any] = []
+
+    def judge_again(_: int, *arguments: Any) -> None:
+        calls.append(flattened(doubt.judge_again).arguments(*arguments))
+
+    noting = SimpleNamespace(
+        kernels=SimpleNamespace(judge_again=judge_again), rehearsals=lambda: iter([None]), fetch=lambda _: []
+    )
+    rehearse(Settings(load_waveform().network, np.zeros(33)), cast(Backend, noting))
+    return tuple(map(numba.typeof, calls[0]))
+
+
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Numba compile for a card that is not there."""
@@ -61,6 +82,13 @@ def test_every_kernel_has_types_that_a_card_has(name: str, arguments: tuple[Any,
     plan = launchers.PLANS[name]
     body = launchers.compiled(flattened(plan.body).body, plan.wide)
     body.compile_device((types.int64, *arguments))
+
+
+@needs_compiler
+@pytest.mark.usefixtures("compiler")
+def test_the_kernel_of_doubtful_peaks_has_types_that_a_card_has() -> None:
+    body = launchers.compiled(flattened(doubt.judge_again).body, launchers.BLOCK_TEAM)
+    body.compile_device((types.int64, *arguments_of_doubt()))
 
 
 @needs_compiler

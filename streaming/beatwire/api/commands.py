@@ -55,7 +55,7 @@ def evaluate(
     model
         The scoring model; None: the one in the package.
     detector
-        ``trees``, ``rule``, or ``network``: trees, and a network where they doubt, on the CPU.
+        ``trees``, ``rule``, or ``network``: trees, and a network where they doubt.
     backend
         ``cpu``, ``gpu`` or ``auto``.
     progress

@@ -160,7 +160,7 @@ Detectors = Annotated[
     DetectorKind,
     option(
         "--detector",
-        "What classifies peaks: trees, the rule alone, or network (on the CPU): trees, and a network where they doubt.",
+        "What classifies peaks: trees, the rule alone, or network: trees, and a network where they doubt.",
         COMPUTING,
     ),
 ]

@@ -109,6 +109,7 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
+    judge_again = OverItems(doubt.judge_again)
     select_beats = OverItems(beats.select_beats, "work")
     store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
     list_beats = OverItems(beats.list_beats, grain=LIGHT)
@@ -169,9 +170,6 @@ class HostKernels(Kernels):
     find_open = OverItems(streams.find_open, grain=16384)
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
-
-    # doubtful peaks, by their waveform
-    judge_again = OverItems(doubt.judge_again)
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)

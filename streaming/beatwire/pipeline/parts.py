@@ -16,7 +16,6 @@ from streamz import Stream
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.errors import UserError
 from beatwire.model.checkpoint import Model, load_model
 from beatwire.model.classes import load_classes
 from beatwire.model.rhythm import load_rhythm_judges
@@ -149,9 +148,7 @@ class Detection(Part):
     ) -> None:
         super().__init__()
         s, trees, network, waveform = settings, models.trees, models.scoring.network, models.waveform
-        if waveform is not None and backend.name != CPU.name:
-            raise UserError(f"settings: expected detector trees or rule on backend {backend.name}; got network")
-        doubt.rehearse(s.doubt(trees, waveform))
+        doubt.rehearse(s.doubt(trees, waveform), backend)
         stage = self.stage
 
         # fmt: off

@@ -1,9 +1,12 @@
 """Calls of kernels that the messages of a small ward do not reach, or not often enough."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
@@ -30,7 +33,7 @@ from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
-from beatwire.records.waveform import DoubtMemory
+from beatwire.records.waveform import DoubtMemory, WaveNetwork
 from beatwire.stages.detection.doubt import grid_for, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
@@ -69,22 +72,37 @@ def of_drift() -> None:
 
 def of_doubt() -> None:
     """Call the kernel of doubtful peaks, which only the detector with a network uses."""
-    rng = np.random.default_rng(2)
-    network = network_of(small_arrays(rng, depth=1))
-    x = np.cumsum(rng.integers(-50, 51, (3, 2, 4000)), axis=2).clip(-30_000, 30_000).astype(np.int16)
-    x[0, 1, 2900:3100] = x[1, :, 3000] = -32768
-    peaks = np.zeros((3, 3, PEAK_COLUMNS), np.int64)
-    peaks[:, :, 0] = [500, 3000, 3900]
-    logits = np.tile(np.array([[0.5, 1.0], [-3.0, 2.0], [-99.0, np.nan]]), (3, 1, 1))
-    ones, memory = np.ones(3, np.int64), DoubtMemory(np.zeros((3, LOG_COLUMNS), np.int64), np.zeros((3, PAST_PEAKS)))
-    cpu.kernels.judge_again(
-        3, FreshLanes(np.arange(3), np.arange(3), 0 * ones, 4000 * ones, 0 * ones),
-        PeakTable(3 * ones, peaks, np.zeros((3, 3, 3), np.int64), 0 * ones, np.zeros((3, 1, 2), np.int64)),
-        Rings(x, np.zeros((3, 8), np.int32), np.zeros((3, 3), np.int64)), grid_for(250.0, 1),
-        network, np.linspace(0.01, 0.99, 33), memory,
-        scratch_of(network), 2500, logits,
+    network = network_of(small_arrays(np.random.default_rng(2), depth=1))
+    assert judged_again(CPU, network, 3)[1].tolist() == [2, 2, 2]
+
+
+def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> tuple[Any, Any]:
+    """Judge three peaks a lane at 250 Hz, two of them doubtful; return all logits, and how many each lane stored.
+
+    In some lanes a lead is off around a peak, or both are, or a lane begins shortly before it.
+    """
+    rng, n = np.random.default_rng(lanes), 4000
+    x = np.cumsum(rng.integers(-50, 51, (lanes, 2, n)), axis=2).clip(-30_000, 30_000).astype(np.int16)
+    x[::3, 1, n - 1100 : n - 900] = x[1::3, :, n - 1000] = -32768
+    x[2::3, 0, : n // 2] = -32768
+    peaks = np.zeros((lanes, 3, PEAK_COLUMNS), np.int64)
+    peaks[:, :, 0] = [500, n - 1000, n - 100]
+    logits = np.tile(np.array([[0.5, 1.0], [-3.0, 2.0], [-99.0, np.nan]]), (lanes, 1, 1))
+    ones, each = np.ones(lanes, np.int64), np.arange(lanes)
+    memory = DoubtMemory(
+        *map(backend.constant, (np.zeros((lanes, LOG_COLUMNS), np.int64), np.zeros((lanes, PAST_PEAKS))))
+    )
+    found = backend.constant(logits)
+    grid = grid_for(250.0, len(network.narrow))
+    backend.kernels.judge_again(
+        lanes, FreshLanes(each, each, 0 * ones, n * ones, 100 * (each % 2)),
+        PeakTable(3 * ones, peaks, np.zeros((lanes, 3, 3), np.int64), 0 * ones, np.zeros((lanes, 1, 2), np.int64)),
+        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)),
+        grid._replace(offset=backend.constant(grid.offset)), WaveNetwork(*map(backend.constant, network)),
+        backend.constant(np.linspace(0.01, 0.99, 33)), memory, scratch_of(network), 2500, found,
     )  # fmt: skip
-    assert memory.log[:, 0].tolist() == [2, 2, 2]
+    backend.fetch([])
+    return tuple(one.get() if hasattr(one, "get") else np.array(one) for one in (found, memory.log[:, 0]))
 
 
 def of_rhythm() -> None:

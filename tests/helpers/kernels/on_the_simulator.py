@@ -5,6 +5,7 @@ Blocks are small here, ten threads or one team, so that a few lanes cross their 
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import in_turn  # noqa: F401  replaces the simulator's blocks
@@ -18,6 +19,7 @@ from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANS
 from beatwire.jit.threads import helpers
+from beatwire.model.waveform import network_of, save_waveform
 from beatwire.offline import analyzer
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.passes import SamplesInPlace
@@ -27,8 +29,10 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from fast_hearts import heart, units
+from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
+from small_network import small_arrays
 
 ALIKE = {"cut_window", "compare_with_history", "write_terms"}  # where sums of floats may be rounded otherwise
 
@@ -120,13 +124,28 @@ def ticks() -> list[list[bytes]]:
     return messages(3.2)
 
 
-def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(ticks: list[list[bytes]]) -> None:
-    card = Twins()
-    run = run_on(ticks, CudaBackend(card, "simulated"))
-    assert_same(run, run_on(ticks, CPU), fewest_beats=7)
+def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(
+    ticks: list[list[bytes]], tmp_path: Path
+) -> None:
+    card, network = Twins(), tmp_path / "small.safetensors"
+    save_waveform(network, small_arrays(np.random.default_rng(3), depth=1), {})
+    run = run_on(ticks, CudaBackend(card, "simulated"), detector="network", network=network)
+    assert_same(run, run_on(ticks, CPU, detector="network", network=network), fewest_beats=7)
     assert {name for name, n in card.items.items() if n > 2} == set(launchers.PLANS) - OF_SHARDS, (
         "what hardly runs shows nothing"
     )
+
+
+def test_doubtful_peaks_are_judged_as_on_the_cpu_to_the_bit() -> None:
+    network = network_of(small_arrays(np.random.default_rng(2), depth=1))
+    expected = judged_again(CPU, network, 4)
+    assert len(np.unique(expected[0][:, :2, 0])) > 4, "expected logits of the network"
+    card = Twins()
+    device = CudaBackend(card, "simulated")
+    for _ in device.rehearsals():
+        for found, value in zip(judged_again(device, network, 4), expected, strict=True):
+            np.testing.assert_array_equal(found, value)
+    assert card.items == {"judge_again": 3 * 4}
 
 
 @pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), pytest.param(1.5, True, marks=pytest.mark.slow)])

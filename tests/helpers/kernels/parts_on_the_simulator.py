@@ -66,6 +66,14 @@ def test_few_items_of_some_kernels_have_a_block_each() -> None:
     assert [lists.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
 
 
+def test_a_kernel_with_large_scratch_has_few_teams() -> None:
+    card = SimulatedCard()
+    card.blocks = 2112
+    lists = LaunchLists(card)
+    assert [lists.blocks("judge_again", n) for n in (1, 100, 100_000)] == [16, 104, launchers.MOST_TEAMS]
+    assert lists.blocks("select_beats", 100_000) == card.blocks
+
+
 def test_positions_are_the_sums_of_the_rows_before() -> None:
     rng = np.random.default_rng(1)
     device = CudaBackend(SimulatedCard(), "simulated")

@@ -118,7 +118,9 @@ class LaunchLists:
         """Return the number of blocks of a kernel for ``n`` items."""
         if name in SCANS:
             return rounded(n) // SCANNED + 1
-        return min(-(-rounded(n) // launchers.teams(1, self.width(name, n))), self.card.blocks)
+        each, most_teams = launchers.teams(1, self.width(name, n)), launchers.PLANS[name].most_teams
+        most = self.card.blocks if most_teams is None else min(self.card.blocks, most_teams // each)
+        return min(-(-rounded(n) // each), most)
 
     def parts(self, name: str, n: int) -> int:
         """Return the number of teams that share an item of a kernel."""

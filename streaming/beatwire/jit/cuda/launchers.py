@@ -24,7 +24,7 @@ from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
-from beatwire.kernels.peaks import classify
+from beatwire.kernels.peaks import classify, doubt
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history, scoring
 
@@ -32,6 +32,7 @@ BODIES_OF = ("beatwire.kernels.", overrides.__name__)
 BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time
 MANY_ITEMS = 20_000  # items that fill a card
 BLOCK_TEAM = 2 if SIMULATED else 64  # threads of a team that is a whole block
+MOST_TEAMS = 512  # of a kernel whose scratch is large: 216 kB for each team that reads a waveform
 SHARED_BYTES = 0 if SIMULATED else 47 << 10  # for scratch, of the 48 kB of a block: ``team`` uses some of the rest
 SHARED_BYTES_OF_THREE = 0 if SIMULATED else 12 << 10  # for three scratch arrays: their kernel needs the L1 cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # a call passes an array as seven words on the stack
@@ -48,6 +49,7 @@ class Plan(NamedTuple):
     divisible         teams may share an item: few long items then get as many teams as fill the card
     block_registers   limit for a thread of a team that is a whole block; such teams run as many items as there are
                       blocks. None: no such teams
+    most_teams        limit for the teams of a launch, whose scratch is large; None: as many as the card runs
     """
 
     body: Any
@@ -60,6 +62,7 @@ class Plan(NamedTuple):
     summed: bool = False
     divisible: bool = False
     block_registers: int | None = None
+    most_teams: int | None = None
 
     def most_registers(self, width: int) -> int | None:
         """Return the limit of registers for a thread of a team; None: no limit."""
@@ -70,13 +73,15 @@ class Plan(NamedTuple):
 
 def plan(
     body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
-    summed: bool = False, divisible: bool = False, block_registers: int | None = None,
+    summed: bool = False, divisible: bool = False, block_registers: int | None = None, most_teams: int | None = None,
 ) -> Plan:  # fmt: skip
     """Return the plan of a body; scratch arguments and ``busy`` are found by name (``jit.arguments.Flattened``)."""
     names = flattened(body).names
     first = names.index(scratch[0]) if scratch else len(names)
     at = names.index(busy) if busy else None
-    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, divisible, block_registers)
+    return Plan(
+        body, wide, narrow, first, first + len(scratch), registers, at, summed, divisible, block_registers, most_teams
+    )
 
 
 PLANS = {
@@ -89,6 +94,16 @@ PLANS = {
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
+    ),
+    "judge_again": plan(
+        doubt.judge_again,
+        BLOCK_TEAM,
+        BLOCK_TEAM,
+        "scratch.numbers",
+        "scratch.frames",
+        "scratch.rows",
+        busy="peaks.found",
+        most_teams=MOST_TEAMS,
     ),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
     "store_quiet": plan(intervals.store_quiet, 1, 1),
@@ -175,6 +190,8 @@ def shared_bytes(width: int, shape: Sequence[int]) -> int:
 
 def shared_shape(width: int, scratch: Sequence[Any]) -> list[int] | None:
     """Return the shape of scratch as ``launcher`` takes it; None if shared memory has no room for it."""
+    if any(array.ndim > 2 for array in scratch):
+        return None
     if len(scratch) == 3:
         shape, most = [array.shape[1] for array in scratch], SHARED_BYTES_OF_THREE
     else:

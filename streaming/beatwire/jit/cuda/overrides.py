@@ -6,16 +6,22 @@ The filter computes five neighbouring responses at a time: a tap and a sample ar
 in registers. The body adds four taps at a time and reads and writes each sum again. ``respond`` of 64 samples of
 100,000 lanes takes 336 us by the body and 187 us by four neighbours. Five, because threads five samples apart use all
 32 banks of shared memory, and threads four apart use eight.
+
+The rows of a product of matrices are computed together: a weight is read once for them, and the members of a team read
+neighbouring columns.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from numpy import float32
+
 from beatwire.kernels.detection import ricker
 from beatwire.kernels.detection.ricker import unroll_held
 from beatwire.kernels.intake import ring
+from beatwire.kernels.scores import vae
 from beatwire.kernels.team import WIDTH, member, narrow, wait
-from beatwire.records import I16, I32
+from beatwire.records import F32, I16, I32
 
 FIVE = 5
 
@@ -87,8 +93,23 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
         wait()
 
 
+def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
+    """Write ``x[:, :n] @ matrix`` to ``out``; see ``vae.multiply``."""
+    for column in range(member(), matrix.shape[1], WIDTH):
+        a = b = c = d = float32(0.0)
+        for j in range(n):
+            weight = matrix[j, column]
+            a += x[0, j] * weight
+            b += x[1, j] * weight
+            c += x[2, j] * weight
+            d += x[3, j] * weight
+        out[0, column], out[1, column], out[2, column], out[3, column] = a, b, c, d
+    wait()
+
+
 BODIES: dict[Callable[..., Any], Callable[..., Any]] = {
     ring.unroll: unroll,
     ricker.filter_block: filter_block,
     ricker.magnitude: magnitude,
+    vae.multiply: multiply,
 }

@@ -2,9 +2,9 @@
 
 In:    Peaks with ``logits``
 Out:   the same, with other ``logits`` where the trees were in doubt
-State: for each bank the peaks of ten seconds that were judged again (``kernels.peaks.doubt``)
+State: for each bank the peaks of ten seconds that were judged again (``kernels.peaks.doubt``; xp)
 
-Runs on the host. Without a network, peaks pass unchanged.
+Without a network, peaks pass unchanged.
 """
 
 from dataclasses import dataclass, field
@@ -13,13 +13,12 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.jit import cpu
 from beatwire.kernels.peaks.doubt import LOG_COLUMNS
 from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_PEAKS, SPAN_S
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
-from beatwire.records import F64, Peaks
+from beatwire.records import F64, Bank, Peaks
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import DoubtMemory, WaveGrid, WaveNetwork, WaveScratch
@@ -36,10 +35,12 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """Grids and memory by number of the bank, and scratch."""
+    """Network and probabilities (xp), grids and memory by number of the bank (xp), and scratch."""
 
     settings: Settings
     backend: Backend = CPU
+    network: WaveNetwork | None = None
+    probability: F64 | None = None
     grids: dict[int, WaveGrid] = field(default_factory=dict)
     memory: dict[int, DoubtMemory] = field(default_factory=dict)
     scratch: WaveScratch | None = None
@@ -47,45 +48,43 @@ class State:
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     """Judge the doubtful peaks of one pass again, in place."""
-    network, bank = state.settings.network, peaks.fresh.bank
+    network, backend = state.settings.network, state.backend
     if network is None:
         return state, peaks
     if peaks.logits is None:
         raise ValueError("doubt: expected peaks with logits; got peaks that were not classified")
-    depth = network.narrow.shape[0]
-    if state.scratch is None:
+    fresh, bank = peaks.fresh, peaks.fresh.bank
+    if state.network is None or state.probability is None or state.scratch is None:
+        state.network = WaveNetwork(*map(backend.constant, network))
+        state.probability = backend.constant(state.settings.probability)
         state.scratch = scratch_of(network)
     if bank.number not in state.grids:
-        state.grids[bank.number] = grid_for(bank.rate_hz, depth)
-    memory = state.memory.get(bank.number)
-    lanes = len(peaks.rings.f)
-    if memory is None or len(memory.log) < lanes:
-        grown = state.backend.grown
-        memory = state.memory[bank.number] = DoubtMemory(
-            grown(None if memory is None else memory.log, (lanes, LOG_COLUMNS), np.int64),
-            grown(None if memory is None else memory.risk, (lanes, PAST_PEAKS), np.float64),
-        )
-    cpu.kernels.judge_again(
-        len(peaks.fresh.lane), peaks.fresh.lanes, peaks.table, peaks.rings, state.grids[bank.number], network,
-        state.settings.probability, memory, state.scratch, half_up(SPAN_S[LOOKBACK] * bank.rate_hz), peaks.logits,
+        grid = grid_for(bank.rate_hz, network.narrow.shape[0])
+        state.grids[bank.number] = grid._replace(offset=backend.constant(grid.offset))
+    memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
+    backend.kernels.judge_again(
+        len(fresh.lane), fresh.lanes, peaks.table, peaks.rings, state.grids[bank.number], state.network,
+        state.probability, memory, state.scratch, half_up(SPAN_S[LOOKBACK] * bank.rate_hz), peaks.logits,
     )  # fmt: skip
     return state, peaks
 
 
-def rehearse(settings: Settings) -> None:
-    """Compile the kernel, or load its machine code, before there are samples."""
-    if settings.network is None:
+def rehearse(settings: Settings, backend: Backend = CPU) -> None:
+    """Compile the kernel, or load its machine code, before there are samples: judge a lane without peaks."""
+    network = settings.network
+    if network is None:
         return
-    none = np.zeros(0, np.int64)
-    peaks, bounds, blocks = (np.zeros((0, 0, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
-    table = PeakTable(none, peaks, bounds, none, blocks)
-    cpu.kernels.judge_again(
-        0, FreshLanes(none, none, none, none, none), table,
-        Rings(np.zeros((0, 1, 1), np.int16), np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64)),
-        grid_for(float(GRID_HZ), settings.network.narrow.shape[0]), settings.network, settings.probability,
-        DoubtMemory(np.zeros((0, LOG_COLUMNS), np.int64), np.zeros((0, PAST_PEAKS))), scratch_of(settings.network), 0,
-        np.zeros((0, 0, 2)),
-    )  # fmt: skip
+    none = np.zeros(1, np.int64)
+    peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
+    for _ in backend.rehearsals():
+        backend.kernels.judge_again(
+            1, FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
+            Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
+            grid_for(float(GRID_HZ), network.narrow.shape[0]), network, settings.probability,
+            DoubtMemory(np.zeros((1, LOG_COLUMNS), np.int64), np.zeros((1, PAST_PEAKS))), scratch_of(network), 0,
+            np.zeros((1, 1, 2)),
+        )  # fmt: skip
+        backend.fetch([])
 
 
 def grid_for(rate_hz: float, depth: int) -> WaveGrid:
@@ -106,4 +105,15 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
         np.zeros((4, grid + BEFORE), np.int64),
         np.zeros((2, max(grid * CHANNELS, halved * first, frames * size)), np.float32),
         np.zeros((3, WINDOWS_AT_ONCE, rows), np.float32),
+    )
+
+
+def _grown(state: State, bank: Bank, lanes: int) -> DoubtMemory:
+    """Return the memory of a bank with at least ``lanes`` lanes."""
+    old, grown = state.memory.get(bank.number), state.backend.grown
+    if old is not None and len(old.log) >= lanes:
+        return old
+    return DoubtMemory(
+        grown(None if old is None else old.log, (lanes, LOG_COLUMNS), np.int64),
+        grown(None if old is None else old.risk, (lanes, PAST_PEAKS), np.float64),
     )
