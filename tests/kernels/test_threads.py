@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.backends.cpu import CPU
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
 from beatwire.kernels.table import OverItems
+from beatwire.model.waveform import network_of
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, RawTick
@@ -17,6 +19,8 @@ from beatwire_producers.schedule import chunks_of
 from beatwire_producers.ward import ward
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_calls import judged_again
+from small_network import small_arrays
 
 
 def drawn_ward(streams: int, seed: int, ticks: int) -> list[RawTick]:
@@ -63,6 +67,14 @@ def test_graphs_of_several_threads_at_a_time_have_the_output_of_one() -> None:
         for caller in callers:
             caller.join()
     assert found == [alone] * 3
+
+
+def test_doubtful_peaks_are_judged_equally_by_any_number_of_threads() -> None:
+    network = network_of(small_arrays(np.random.default_rng(1)))
+    alone = judged_again(CPU, network, 200)
+    with threads.using(4, 1):
+        for found, expected in zip(judged_again(CPU, network, 200), alone, strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def mark(i: int, seen: I64, others: I64, work: I64) -> None:

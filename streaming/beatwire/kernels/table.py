@@ -109,7 +109,7 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
-    judge_again = OverItems(doubt.judge_again)
+    judge_again = OverItems(doubt.judge_again, "scratch.numbers", "scratch.frames", "scratch.rows", grain=64)
     select_beats = OverItems(beats.select_beats, "work")
     store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
     list_beats = OverItems(beats.list_beats, grain=LIGHT)
