@@ -2,16 +2,16 @@
 
 import importlib
 import re
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numba
 import numpy as np
 import pytest
-from beatwire.backends.base import Backend
+from beatwire.backends.cpu import Cpu
+from beatwire.backends.cuda.launch_list import RecordedKernels
 from beatwire.jit.arguments import flattened
 from beatwire.jit.precompile import from_text, table
-from beatwire.kernels.peaks import doubt
+from beatwire.kernels.table import Kernels
 from beatwire.model.waveform import load_waveform
 from beatwire.stages.detection.doubt import Settings, rehearse
 from numba import types
@@ -51,18 +51,15 @@ def kernels() -> list[Any]:
     ]
 
 
-def arguments_of_doubt() -> tuple[Any, ...]:
-    """Return the types of the arguments of the kernel that a warm-up does not use, without the item."""
-    calls: list[Any] = []
+def kernels_of_doubt() -> list[tuple[str, tuple[Any, ...]]]:
+    """Return name and types of the arguments of each kernel that only the detector with a network uses."""
+    calls: list[tuple[str, tuple[Any, ...]]] = []
 
-    def judge_again(_: int, *arguments: Any) -> None:
-        calls.append(flattened(doubt.judge_again).arguments(*arguments))
+    class Noting(Cpu):
+        kernels = cast(Kernels, RecordedKernels(lambda name, _, *arguments: calls.append((name, arguments))))
 
-    noting = SimpleNamespace(
-        kernels=SimpleNamespace(judge_again=judge_again), rehearsals=lambda: iter([None]), fetch=lambda _: []
-    )
-    rehearse(Settings(load_waveform().network, np.zeros(33)), cast(Backend, noting))
-    return tuple(map(numba.typeof, calls[0]))
+    rehearse(Settings(load_waveform().network, np.zeros(33)), Noting())
+    return [(name, tuple(map(numba.typeof, arguments))) for name, arguments in calls]
 
 
 @pytest.fixture
@@ -86,9 +83,12 @@ def test_every_kernel_has_types_that_a_card_has(name: str, arguments: tuple[Any,
 
 @needs_compiler
 @pytest.mark.usefixtures("compiler")
-def test_the_kernel_of_doubtful_peaks_has_types_that_a_card_has() -> None:
-    body = launchers.compiled(flattened(doubt.judge_again).body, launchers.BLOCK_TEAM)
-    body.compile_device((types.int64, *arguments_of_doubt()))
+def test_the_kernels_of_doubtful_peaks_have_types_that_a_card_has() -> None:
+    found = kernels_of_doubt()
+    assert len(found) == 4
+    for name, arguments in found:
+        plan = launchers.PLANS[name]
+        launchers.compiled(flattened(plan.body).body, plan.wide).compile_device((types.int64, *arguments))
 
 
 @needs_compiler

@@ -147,9 +147,12 @@ print(*sorted(name for name, _ in compiled() - warm))
     never, late = done.stdout.splitlines()
     assert never.split() == [
         "copy_owned",
+        "count_doubts",
         "fill_recording",
-        "judge_again",
+        "judge_doubt",
+        "list_doubts",
         "mark_owned",
+        "note_doubts",
         "read_piece",
         "sum_levels",
         "take_stretch",

@@ -109,7 +109,10 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
-    judge_again = OverItems(doubt.judge_again, "scratch.numbers", "scratch.frames", "scratch.rows", grain=64)
+    count_doubts = OverItems(doubt.count_doubts, grain=LIGHT)
+    list_doubts = OverItems(doubt.list_doubts, grain=LIGHT)
+    judge_doubt = OverItems(doubt.judge_doubt, "scratch.numbers", "scratch.frames", "scratch.rows", grain=1)
+    note_doubts = OverItems(doubt.note_doubts, grain=LIGHT)
     select_beats = OverItems(beats.select_beats, "work")
     store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
     list_beats = OverItems(beats.list_beats, grain=LIGHT)

@@ -34,7 +34,7 @@ from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 from beatwire.records.waveform import DoubtMemory, WaveNetwork
-from beatwire.stages.detection.doubt import grid_for, scratch_of
+from beatwire.stages.detection.doubt import Judge, grid_for, judge_again, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
 from small_network import small_arrays
@@ -71,7 +71,7 @@ def of_drift() -> None:
 
 
 def of_doubt() -> None:
-    """Call the kernel of doubtful peaks, which only the detector with a network uses."""
+    """Call the kernels of doubtful peaks, which only the detector with a network uses."""
     network = network_of(small_arrays(np.random.default_rng(2), depth=1))
     assert judged_again(CPU, network, 3)[1].tolist() == [2, 2, 2]
 
@@ -92,14 +92,15 @@ def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> tuple[An
     memory = DoubtMemory(
         *map(backend.constant, (np.zeros((lanes, LOG_COLUMNS), np.int64), np.zeros((lanes, PAST_PEAKS))))
     )
-    found = backend.constant(logits)
+    found, chance = backend.constant(logits), backend.constant(np.linspace(0.01, 0.99, 33))
     grid = grid_for(250.0, len(network.narrow))
-    backend.kernels.judge_again(
-        lanes, FreshLanes(each, each, 0 * ones, n * ones, 100 * (each % 2)),
+    grid = grid._replace(offset=backend.constant(grid.offset))
+    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), chance, scratch_of(network), 2500)
+    backend.next_pass()
+    judge_again(
+        backend, judge, (lanes, 3 * lanes), FreshLanes(each, each, 0 * ones, n * ones, 100 * (each % 2)),
         PeakTable(3 * ones, peaks, np.zeros((lanes, 3, 3), np.int64), 0 * ones, np.zeros((lanes, 1, 2), np.int64)),
-        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)),
-        grid._replace(offset=backend.constant(grid.offset)), WaveNetwork(*map(backend.constant, network)),
-        backend.constant(np.linspace(0.01, 0.99, 33)), memory, scratch_of(network), 2500, found,
+        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)), memory, found,
     )  # fmt: skip
     backend.fetch([])
     return tuple(one.get() if hasattr(one, "get") else np.array(one) for one in (found, memory.log[:, 0]))

@@ -145,7 +145,7 @@ def test_doubtful_peaks_are_judged_as_on_the_cpu_to_the_bit() -> None:
     for _ in device.rehearsals():
         for found, value in zip(judged_again(device, network, 4), expected, strict=True):
             np.testing.assert_array_equal(found, value)
-    assert card.items == {"judge_again": 3 * 4}
+    assert card.items == {"count_doubts": 12, "list_doubts": 12, "judge_doubt": 24, "note_doubts": 12}
 
 
 @pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), pytest.param(1.5, True, marks=pytest.mark.slow)])

@@ -70,7 +70,7 @@ def test_a_kernel_with_large_scratch_has_few_teams() -> None:
     card = SimulatedCard()
     card.blocks = 2112
     lists = LaunchLists(card)
-    assert [lists.blocks("judge_again", n) for n in (1, 100, 100_000)] == [16, 104, launchers.MOST_TEAMS]
+    assert [lists.blocks("judge_doubt", n) for n in (1, 100, 100_000)] == [16, 104, launchers.MOST_TEAMS]
     assert lists.blocks("select_beats", 100_000) == card.blocks
 
 

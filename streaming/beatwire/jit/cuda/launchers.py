@@ -95,16 +95,18 @@ PLANS = {
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
-    "judge_again": plan(
-        doubt.judge_again,
+    "count_doubts": plan(doubt.count_doubts, 1, 1),
+    "list_doubts": plan(doubt.list_doubts, 1, 1),
+    "judge_doubt": plan(
+        doubt.judge_doubt,
         BLOCK_TEAM,
         BLOCK_TEAM,
         "scratch.numbers",
         "scratch.frames",
         "scratch.rows",
-        busy="peaks.found",
         most_teams=MOST_TEAMS,
     ),
+    "note_doubts": plan(doubt.note_doubts, 1, 1),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
     "store_quiet": plan(intervals.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),

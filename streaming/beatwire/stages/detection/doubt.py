@@ -8,6 +8,7 @@ Without a network, peaks pass unchanged.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,58 +34,74 @@ class Settings:
     probability: F64
 
 
+class Judge(NamedTuple):
+    """What judges the doubtful peaks of a bank (xp, but for the scratch); ``lookback`` is ten seconds in samples."""
+
+    grid: WaveGrid
+    network: WaveNetwork
+    probability: F64
+    scratch: WaveScratch
+    lookback: int
+
+
 @dataclass(slots=True)
 class State:
-    """Network and probabilities (xp), grids and memory by number of the bank (xp), and scratch."""
+    """Judges and memory by number of the bank."""
 
     settings: Settings
     backend: Backend = CPU
-    network: WaveNetwork | None = None
-    probability: F64 | None = None
-    grids: dict[int, WaveGrid] = field(default_factory=dict)
+    judges: dict[int, Judge] = field(default_factory=dict)
     memory: dict[int, DoubtMemory] = field(default_factory=dict)
-    scratch: WaveScratch | None = None
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     """Judge the doubtful peaks of one pass again, in place."""
-    network, backend = state.settings.network, state.backend
+    network, fresh = state.settings.network, peaks.fresh
     if network is None:
         return state, peaks
     if peaks.logits is None:
         raise ValueError("doubt: expected peaks with logits; got peaks that were not classified")
-    fresh, bank = peaks.fresh, peaks.fresh.bank
-    if state.network is None or state.probability is None or state.scratch is None:
-        state.network = WaveNetwork(*map(backend.constant, network))
-        state.probability = backend.constant(state.settings.probability)
-        state.scratch = scratch_of(network)
-    if bank.number not in state.grids:
-        grid = grid_for(bank.rate_hz, network.narrow.shape[0])
-        state.grids[bank.number] = grid._replace(offset=backend.constant(grid.offset))
-    memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
-    backend.kernels.judge_again(
-        len(fresh.lane), fresh.lanes, peaks.table, peaks.rings, state.grids[bank.number], state.network,
-        state.probability, memory, state.scratch, half_up(SPAN_S[LOOKBACK] * bank.rate_hz), peaks.logits,
+    if fresh.bank.number not in state.judges:
+        state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
+    memory = state.memory[fresh.bank.number] = _grown(state, fresh.bank, len(peaks.rings.f))
+    judge_again(
+        state.backend, state.judges[fresh.bank.number], (len(fresh.lane), peaks.most[0]), fresh.lanes, peaks.table,
+        peaks.rings, memory, peaks.logits,
     )  # fmt: skip
     return state, peaks
 
 
+def judge_again(
+    backend: Backend, judge: Judge, most: tuple[int, int], fresh: FreshLanes, peaks: PeakTable, rings: Rings,
+    memory: DoubtMemory, logits: F64,
+) -> None:  # fmt: skip
+    """Judge the doubtful peaks of lanes again: ``most`` are the lanes, and the peaks that they have at most."""
+    n, kernels = most[0], backend.kernels
+    count = backend.buffer("doubts of lanes", (n,), np.int64)
+    kernels.count_doubts(n, fresh, peaks, judge.lookback, logits, count)
+    first, total = backend.positions("doubts", n, count, most[1])
+    asked = backend.buffer("doubts", (total, 2), np.int64)
+    again = backend.buffer("logits of doubts", (total,), np.float64)
+    kernels.list_doubts(n, fresh, peaks, judge.lookback, logits, first, asked)
+    kernels.judge_doubt(total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.scratch, logits, again)
+    kernels.note_doubts(n, fresh, peaks, first, asked, again, judge.probability, memory, judge.lookback, logits)
+
+
 def rehearse(settings: Settings, backend: Backend = CPU) -> None:
-    """Compile the kernel, or load its machine code, before there are samples: judge a lane without peaks."""
+    """Compile the kernels, or load their machine code, before there are samples: judge a lane without peaks."""
     network = settings.network
     if network is None:
         return
     none = np.zeros(1, np.int64)
     peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
-    for _ in backend.rehearsals():
-        backend.kernels.judge_again(
-            1, FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
-            Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
-            grid_for(float(GRID_HZ), network.narrow.shape[0]), network, settings.probability,
-            DoubtMemory(np.zeros((1, LOG_COLUMNS), np.int64), np.zeros((1, PAST_PEAKS))), scratch_of(network), 0,
-            np.zeros((1, 1, 2)),
-        )  # fmt: skip
-        backend.fetch([])
+    grid = grid_for(float(GRID_HZ), network.narrow.shape[0])
+    judge_again(
+        backend, Judge(grid, network, settings.probability, scratch_of(network), 0), (1, 1),
+        FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
+        Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
+        DoubtMemory(np.zeros((1, LOG_COLUMNS), np.int64), np.zeros((1, PAST_PEAKS))), np.zeros((1, 1, 2)),
+    )  # fmt: skip
+    backend.fetch([])
 
 
 def grid_for(rate_hz: float, depth: int) -> WaveGrid:
@@ -106,6 +123,17 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
         np.zeros((2, max(grid * CHANNELS, halved * first, frames * size)), np.float32),
         np.zeros((3, WINDOWS_AT_ONCE, rows), np.float32),
     )
+
+
+def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
+    """Return the judge of a bank; it shares all but the grid with those of other banks."""
+    constant = state.backend.constant
+    grid, lookback = grid_for(bank.rate_hz, network.narrow.shape[0]), half_up(SPAN_S[LOOKBACK] * bank.rate_hz)
+    grid = grid._replace(offset=constant(grid.offset))
+    for other in state.judges.values():
+        return other._replace(grid=grid, lookback=lookback)
+    probability = constant(state.settings.probability)
+    return Judge(grid, WaveNetwork(*map(constant, network)), probability, scratch_of(network), lookback)
 
 
 def _grown(state: State, bank: Bank, lanes: int) -> DoubtMemory:
