@@ -5,25 +5,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.jit.cache import cache_folder
 from beatwire.jit.precompile import Progress, precompile
 from beatwire.kernels.table import HostKernels, Kernels
-from beatwire.pipeline import Pipeline
-from beatwire.pipeline.settings import Settings
-from beatwire.records import RawTick
-from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
-from beatwire.stages.support.runs import runs_of
-from beatwire.stages.support.streams import align_groups
-from beatwire.wire.avro import encode_chunk
-from beatwire.wire.bundles import encode_bundle
+from beatwire.service.rehearsal import rehearse
 
 BEGINNING = "compiling the kernels, once for this version"
 
@@ -48,7 +39,7 @@ def warm_up(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: 
     keep_freed_memory()
     compile_kernels(say, backend, on_progress=on_progress)
     for _ in backend.rehearsals():
-        _rehearse(backend)
+        rehearse(backend)
     spare_collector()
 
 
@@ -61,8 +52,10 @@ def compile_kernels(say: Callable[[str], None], backend: Backend = CPU, *, on_pr
         compiled = precompile(names, shown)
     if compiled:
         say(f"{compiled} kernels compiled in {time.perf_counter() - begin:.0f} s; the next start takes a second")
-    if on_device and not any((cache_folder() / "cuda").rglob("*.nbc")):
-        say("compiling the GPU's kernels, once for this version: one to two minutes")
+    if on_device:
+        from beatwire.service import card_kernels  # it imports what only a card needs
+
+        card_kernels.precompile(backend, say)
 
 
 @contextmanager
@@ -90,24 +83,3 @@ def _shown(say: Callable[[str], None], on_progress: Progress | None) -> Iterator
     finally:
         if task:  # a bar that was not started prints an empty line when it is stopped
             bar.stop()
-
-
-def _rehearse(backend: Backend) -> None:
-    """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel.
-
-    Two seconds of them come in bundles.
-    """
-    align_groups.rehearse()
-    runs_of(np.zeros((0, ORDERED_COLUMNS), np.int64))  # where changed limits are inserted
-    pipeline = Pipeline(Settings(), backend)
-    signal = (np.arange(2500) % 50).astype(np.int16)
-    signal[::250] = 2000
-    for first in range(0, 2500, 125):
-        part = signal[first : first + (100 if first == 1500 else 125)]
-        values = [
-            encode_chunk(f"warm-up {bed} {len(leads)}", 1, first, 0, 250.0, leads, np.stack([part] * len(leads)))
-            for bed in range(1 if first < 1250 else 2)
-            for leads in (["I"], ["I", "II"])
-        ]
-        values = [encode_bundle(values)] if 1000 <= first < 1500 else values
-        pipeline.emit(RawTick.of(values, now_us=first))

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu, precompile
-from beatwire.service import warmup
+from beatwire.service.rehearsal import rehearse
 
 HEADER = """\
 # The kernels that a warm-up compiles, and the types of their flat arguments: see precompile.py.
@@ -15,7 +15,7 @@ HEADER = """\
 
 def used_by_a_warm_up() -> dict[str, list[str]]:
     """Return the signatures of each kernel after a warm-up, without those that ``precompile`` would add."""
-    warmup._rehearse(CPU)
+    rehearse(CPU)
     called = {name: kernel.dispatcher for name, kernel in vars(cpu.kernels).items()}
     return {
         name: sorted(map(precompile.as_text, dispatcher.signatures))

@@ -4,6 +4,7 @@ Blocks are small here, ten threads or one team, so that a few lanes cross their 
 (``in_turn``), so that a missing barrier changes results.
 """
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,6 +29,7 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.service import card_kernels
 from fast_hearts import heart, units
 from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
@@ -119,6 +121,19 @@ def run_on(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
     return run
 
 
+class Listed(card_kernels.Listing, SimulatedCard):
+    """A simulated card that launches nothing."""
+
+    blocks = 18
+
+    def __init__(self) -> None:
+        SimulatedCard.__init__(self)
+        card_kernels.Listing.__init__(self)
+
+    def key(self, kernel: Any, arguments: tuple[Any, ...]) -> card_kernels.Key:
+        return kernel.fn.__qualname__, len(arguments)
+
+
 @pytest.fixture(scope="module")
 def ticks() -> list[list[bytes]]:
     return messages(3.2)
@@ -175,7 +190,7 @@ def test_a_recording_in_shards_has_the_same_beats(
 @pytest.mark.slow
 def test_kernels_for_many_items_write_what_kernels_for_few_items_write(ticks: list[list[bytes]]) -> None:
     class Noted(SimulatedCard):
-        blocks = 18
+        blocks = Listed.blocks
         kernels: ClassVar[set[str]] = set()
 
         def launch(self, name: str, kernel: Any, *given: Any) -> None:
@@ -186,10 +201,29 @@ def test_kernels_for_many_items_write_what_kernels_for_few_items_write(ticks: li
     first, *others = [run_on(ticks[:2], device) for _ in device.rehearsals()]
     for run in others:
         assert_same(run, first, fewest_beats=1)
+    listing = Listed()
+    lists = CudaBackend(listing, "lists")
+    for _ in lists.rehearsals():
+        run_on(ticks[:2], lists)
+    assert {name for name, _ in listing.listed} == Noted.kernels, "a card that launches nothing lists them all"
     several = {name for name in Noted.kernels if name.startswith("respond_leads")}
     assert several == {"respond_leads_2", "respond_leads_4", "respond_leads_8"}, (
         "each is compiled before the first beat"
     )
+
+
+def test_a_card_that_launches_nothing_lists_the_kernels_of_every_width(tmp_path: Path) -> None:
+    found, again = card_kernels.listed(Listed()), card_kernels.listed(Listed())
+    assert list(found) == list(again), "each process has the same list"
+    names = {name for name, _ in found}
+    of_network = {"count_doubts", "list_doubts", "judge_doubt", "note_doubts"}
+    for name in launchers.PLANS.keys() - OF_SHARDS - of_network:
+        assert any(one.startswith(name) for one in names), f"{name} is not compiled before the first beat"
+    assert {"respond_leads_2", "respond_leads_4", "respond_leads_8"} <= names
+    assert next(name for name, _ in found).startswith("select_beats"), "the longest first"
+    taken = [card_kernels.unclaimed(found, tmp_path) for _ in range(3)]
+    keys = [key for turn in itertools.zip_longest(*taken) for one in turn if one is not None for key in one[:1]]
+    assert sorted(keys) == sorted(found), "each is compiled by one process"
 
 
 def test_a_tick_is_copied_in_one_piece_and_after_some_ticks_nothing_is_allocated() -> None:

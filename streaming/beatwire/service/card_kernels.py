@@ -1,0 +1,158 @@
+"""Compile the kernels of a card before the first sample, in several processes that store machine code in one folder.
+
+Each process goes through the rehearsals of the graph on a card that launches nothing, and lists the kernels that would
+be launched. The lists are the same. A process compiles each kernel that no other has claimed: a claim is a file. What
+none has compiled, because a process ended, is compiled when it is first launched.
+"""
+
+import contextlib
+import hashlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Hashable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cuda.backend import CudaBackend
+from beatwire.backends.cuda.card import CudaCard
+from beatwire.backends.cuda.protocols import Grid
+from beatwire.jit.cache import cache_folder
+from beatwire.jit.precompile import table
+from beatwire.jit.threads import cores
+from beatwire.locks import locked
+from beatwire.records import U8
+from beatwire.service.rehearsal import rehearse
+
+MOST_PROCESSES = 8  # each has a context of the card, half a GiB of its memory
+POOL_BYTES = 256 << 20  # of a process that compiles
+ENDS_WITHIN_S = 300.0
+
+Key = tuple[str, Hashable]  # name of a kernel, and the types of its arguments
+
+
+class Listing:
+    """A card that launches nothing; ``listed`` are the kernels that it would launch.
+
+    What a tick copies to the host is zeros: it has no rows.
+    """
+
+    def __init__(self) -> None:
+        self.listed: dict[Key, Any] = {}
+
+    def launch(self, name: str, kernel: Any, grid: Grid, arguments: tuple[Any, ...]) -> None:  # noqa: ARG002
+        """List a kernel."""
+        self.listed.setdefault(self.key(kernel, arguments), kernel)
+
+    def key(self, kernel: Any, arguments: tuple[Any, ...]) -> Key:
+        """Return what the machine code of a kernel depends on."""
+        raise NotImplementedError
+
+    def pinned(self, nbytes: int) -> U8:
+        """Return zeros."""
+        return np.zeros(nbytes, np.uint8)
+
+    def copy_to_device(self, device: Any, host: U8, first: int, stop: int) -> None:
+        """Copy nothing."""
+
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        """Launch nothing."""
+
+    def copy_to_host(self, segments: Any) -> None:
+        """Copy nothing."""
+
+
+class ListingCard(Listing, CudaCard):
+    """A card of this host that launches nothing."""
+
+    def __init__(self) -> None:
+        Listing.__init__(self)
+        CudaCard.__init__(self, POOL_BYTES, graphs=False)
+
+    def key(self, kernel: Any, arguments: tuple[Any, ...]) -> Key:
+        """Return the name of a kernel and Numba's types of the arguments."""
+        types = tuple(kernel.typeof_pyval(self._for_numba(argument)) for argument in arguments)
+        return kernel.py_func.__qualname__, types
+
+
+def listed(card: Any) -> dict[Key, Any]:
+    """Return the kernels that the rehearsals launch on a card that lists them, the longest compilations first."""
+    backend = CudaBackend(card, "lists its kernels")
+    for _ in backend.rehearsals():
+        rehearse(backend)
+    order = {name: number for number, name in enumerate(table())}
+    return dict(sorted(card.listed.items(), key=lambda item: order.get(_body(item[0]), len(order))))
+
+
+def _body(key: Key) -> str:
+    """Return the name of the body of a kernel: the longest one with which the name of the kernel begins."""
+    return max((name for name in table() if key[0].startswith(name)), key=len, default="")
+
+
+def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]]:
+    """Claim, one after the other, the kernels that no process has claimed; ``claims`` is a folder of all of them."""
+    for key, kernel in kernels.items():
+        name = hashlib.sha256(repr(key).encode()).hexdigest()
+        with contextlib.suppress(FileExistsError):
+            (claims / name).touch(exist_ok=False)
+            yield key, kernel
+
+
+def precompile(backend: Backend, say: Callable[[str], None]) -> None:
+    """Compile the kernels of a card, unless that has been done for one of its name.
+
+    Parameters
+    ----------
+    backend
+        That of the card.
+    say
+        Gets a line before and one after the kernels are compiled.
+    """
+    assert isinstance(backend, CudaBackend)
+    card: Any = backend.card
+    folder = cache_folder()
+    key = hashlib.sha256(f"{card.name}\n{version('numba-cuda')}\n{sys.version}".encode()).hexdigest()[:16]
+    mark = folder / f"card-{key}"
+    if mark.exists():
+        return
+    say(f"compiling the kernels of {card.name}, once for this version: about a minute")
+    begin = time.perf_counter()
+    with locked(folder / "card-lock"):
+        if not mark.exists():
+            _compile_in_processes(min(cores(), MOST_PROCESSES))
+        with contextlib.suppress(OSError):
+            mark.touch()
+    say(f"compiled in {time.perf_counter() - begin:.0f} s; the next start takes some seconds")
+
+
+def _compile_in_processes(count: int) -> None:
+    """Compile in so many processes, and wait for them."""
+    ends = time.monotonic() + ENDS_WITHIN_S
+    with tempfile.TemporaryDirectory(prefix="beatwire-") as claims, contextlib.ExitStack() as started:
+        helpers = []
+        for _ in range(count):
+            helper = subprocess.Popen(  # noqa: S603  this module, by this interpreter
+                [sys.executable, "-m", __name__, claims],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            started.enter_context(helper)
+            started.callback(helper.kill)
+            helpers.append(helper)
+        for helper in helpers:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                helper.wait(max(0.0, ends - time.monotonic()))
+
+
+def _serve(claims: Path) -> None:
+    """Compile what no other process has claimed."""
+    for (_, types), kernel in unclaimed(listed(ListingCard()), claims):
+        kernel.compile(types)
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))
