@@ -7,21 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 from annotated import write_record
+from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks import doubt, wave_input, wave_network
+from beatwire.kernels.peaks.classify import beat_probability
 from beatwire.model.checkpoint import held_out_models
+from beatwire.model.trees import load_trees
 from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records.waveform import WaveNetwork
-from beatwire.stages.detection.doubt import grid_for, scratch_of
+from beatwire.stages.detection.doubt import grid_for, scale_of, scratch_of
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_calls import judged_again
 from noisy_streams import noisy_recording
 from small_network import DEPTH, small_arrays
 
@@ -146,6 +150,24 @@ def test_no_doubt_without_expected_errors(logit: float, errors: float) -> None:
     assert doubt.in_doubt(0.0, doubt.LEAST_ERRORS + 0.01 + errors)
 
 
+@settings(max_examples=draws(50), deadline=None)
+@given(combined=st.floats(-8, 8))
+def test_a_combined_logit_becomes_the_logit_of_the_trees_with_the_same_sign_and_probability(combined: float) -> None:
+    probability = load_trees().probability
+    logit = beat_probability(combined, scale_of(probability))
+    assert logit * combined >= 0
+    assert (logit > 0) == (combined > 1e-9) or abs(combined) < 1e-9
+    if combined < -1.25 or combined > 0.25:  # between them the trees' logit of the same probability has another sign
+        assert beat_probability(logit, probability) == pytest.approx(1 / (1 + np.exp(-combined)), abs=0.01)
+
+
+def test_expected_errors_stay_those_of_the_trees_and_other_peaks_as_they_are() -> None:
+    found = judged_again(CPU, small_network(), 60)
+    np.testing.assert_array_equal(found[..., 1], np.tile([1.0, 2.0, np.nan], (60, 1)))
+    assert (found[:, 2, 0] == -99.0).all()
+    assert (found[:, 0, 0] != 0.5).mean() > 0.9
+
+
 def test_the_shipped_network_and_its_companions_are_usable() -> None:
     assert load_waveform().name.startswith("network-1+")
     for fold in range(5):
@@ -171,7 +193,7 @@ def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, me
 
 def test_the_first_tick_compiles_nothing() -> None:
     def signatures() -> list[list[Any]]:
-        of_doubts = "count_doubts", "list_doubts", "judge_doubt", "note_doubts"
+        of_doubts = "count_doubts", "list_doubts", "judge_doubt"
         return [list(getattr(cpu.kernels, name).dispatcher.signatures) for name in of_doubts]
 
     chosen = replace(Settings(), detector="network")

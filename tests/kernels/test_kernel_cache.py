@@ -152,7 +152,6 @@ print(*sorted(name for name, _ in compiled() - warm))
         "judge_doubt",
         "list_doubts",
         "mark_owned",
-        "note_doubts",
         "read_piece",
         "sum_levels",
         "take_stretch",

@@ -48,14 +48,3 @@ class WaveScratch(NamedTuple):
     numbers: I64
     frames: F32
     rows: F32
-
-
-class DoubtMemory(NamedTuple):
-    """The peaks of each lane that were judged again.
-
-    log    int64 [lanes, 1 + PAST_PEAKS]  how many there were so far, and their samples
-    risk   float64 [lanes, PAST_PEAKS]    by how much the probability of an error changed
-    """
-
-    log: I64
-    risk: F64

@@ -2,7 +2,7 @@
 
 In:    Peaks with ``logits``
 Out:   the same, with other ``logits`` where the trees were in doubt
-State: for each bank the peaks of ten seconds that were judged again (``kernels.peaks.doubt``; xp)
+State: the network, and where it reads the samples of each bank (xp)
 
 Without a network, peaks pass unchanged.
 """
@@ -14,16 +14,18 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.peaks.doubt import LOG_COLUMNS
-from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_PEAKS, SPAN_S
+from beatwire.kernels.peaks.classify import LOGIT_RANGE
+from beatwire.kernels.peaks.peak_features import MS400, SPAN_S
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
 from beatwire.records import F64, Bank, Peaks
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
-from beatwire.records.waveform import DoubtMemory, WaveGrid, WaveNetwork, WaveScratch
+from beatwire.records.waveform import WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
+
+KNOTS = 129  # of ``scale_of``
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +37,26 @@ class Settings:
 
 
 class Judge(NamedTuple):
-    """What judges the doubtful peaks of a bank (xp, but for the scratch); ``lookback`` is ten seconds in samples."""
+    """What judges the doubtful peaks of a bank (xp, but for the scratch).
+
+    scale    see ``scale_of``
+    settled  samples of a lane whose peaks stay with the trees
+    """
 
     grid: WaveGrid
     network: WaveNetwork
-    probability: F64
+    scale: F64
     scratch: WaveScratch
-    lookback: int
+    settled: int
 
 
 @dataclass(slots=True)
 class State:
-    """Judges and memory by number of the bank."""
+    """Judges by number of the bank."""
 
     settings: Settings
     backend: Backend = CPU
     judges: dict[int, Judge] = field(default_factory=dict)
-    memory: dict[int, DoubtMemory] = field(default_factory=dict)
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
@@ -61,30 +66,33 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         return state, peaks
     if peaks.logits is None:
         raise ValueError("doubt: expected peaks with logits; got peaks that were not classified")
-    if fresh.bank.number not in state.judges:
-        state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
-    memory = state.memory[fresh.bank.number] = _grown(state, fresh.bank, len(peaks.rings.f))
-    judge_again(
-        state.backend, state.judges[fresh.bank.number], (len(fresh.lane), peaks.most[0]), fresh.lanes, peaks.table,
-        peaks.rings, memory, peaks.logits,
-    )  # fmt: skip
+    judge = state.judges.get(fresh.bank.number)
+    if judge is None:
+        judge = state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
+    most = len(fresh.lane), peaks.most[0]
+    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, peaks.logits)
     return state, peaks
 
 
 def judge_again(
-    backend: Backend, judge: Judge, most: tuple[int, int], fresh: FreshLanes, peaks: PeakTable, rings: Rings,
-    memory: DoubtMemory, logits: F64,
-) -> None:  # fmt: skip
+    backend: Backend,
+    judge: Judge,
+    most: tuple[int, int],
+    fresh: FreshLanes,
+    peaks: PeakTable,
+    rings: Rings,
+    logits: F64,
+) -> None:
     """Judge the doubtful peaks of lanes again: ``most`` are the lanes, and the peaks that they have at most."""
     n, kernels = most[0], backend.kernels
     count = backend.buffer("doubts of lanes", (n,), np.int64)
-    kernels.count_doubts(n, fresh, peaks, judge.lookback, logits, count)
+    kernels.count_doubts(n, fresh, peaks, judge.settled, logits, count)
     first, total = backend.positions("doubts", n, count, most[1])
     asked = backend.buffer("doubts", (total, 2), np.int64)
-    again = backend.buffer("logits of doubts", (total,), np.float64)
-    kernels.list_doubts(n, fresh, peaks, judge.lookback, logits, first, asked)
-    kernels.judge_doubt(total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.scratch, logits, again)
-    kernels.note_doubts(n, fresh, peaks, first, asked, again, judge.probability, memory, judge.lookback, logits)
+    kernels.list_doubts(n, fresh, peaks, judge.settled, logits, first, asked)
+    kernels.judge_doubt(
+        total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.scale, judge.scratch, logits
+    )
 
 
 def rehearse(settings: Settings, backend: Backend = CPU) -> None:
@@ -96,10 +104,10 @@ def rehearse(settings: Settings, backend: Backend = CPU) -> None:
     peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
     grid = grid_for(float(GRID_HZ), network.narrow.shape[0])
     judge_again(
-        backend, Judge(grid, network, settings.probability, scratch_of(network), 0), (1, 1),
+        backend, Judge(grid, network, np.zeros(KNOTS), scratch_of(network), 0), (1, 1),
         FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
         Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
-        DoubtMemory(np.zeros((1, LOG_COLUMNS), np.int64), np.zeros((1, PAST_PEAKS))), np.zeros((1, 1, 2)),
+        np.zeros((1, 1, 2)),
     )  # fmt: skip
     backend.fetch([])
 
@@ -126,22 +134,24 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
 
 
 def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
-    """Return the judge of a bank; it shares all but the grid with those of other banks."""
+    """Return the judge of a bank; it shares all but grid and time with those of other banks."""
     constant = state.backend.constant
-    grid, lookback = grid_for(bank.rate_hz, network.narrow.shape[0]), half_up(SPAN_S[LOOKBACK] * bank.rate_hz)
+    grid, settled = grid_for(bank.rate_hz, network.narrow.shape[0]), half_up(SPAN_S[MS400] * bank.rate_hz)
     grid = grid._replace(offset=constant(grid.offset))
     for other in state.judges.values():
-        return other._replace(grid=grid, lookback=lookback)
-    probability = constant(state.settings.probability)
-    return Judge(grid, WaveNetwork(*map(constant, network)), probability, scratch_of(network), lookback)
+        return other._replace(grid=grid, settled=settled)
+    scale = constant(scale_of(state.settings.probability))
+    return Judge(grid, WaveNetwork(*map(constant, network)), scale, scratch_of(network), settled)
 
 
-def _grown(state: State, bank: Bank, lanes: int) -> DoubtMemory:
-    """Return the memory of a bank with at least ``lanes`` lanes."""
-    old, grown = state.memory.get(bank.number), state.backend.grown
-    if old is not None and len(old.log) >= lanes:
-        return old
-    return DoubtMemory(
-        grown(None if old is None else old.log, (lanes, LOG_COLUMNS), np.int64),
-        grown(None if old is None else old.risk, (lanes, PAST_PEAKS), np.float64),
+def scale_of(probability: F64) -> F64:
+    """Return for combined logits the trees' logits of the same probability, where these have the same sign, else 0.
+
+    A combined logit is the logarithm of the odds. Those of the trees are larger: at 0 one peak in four is a beat.
+    """
+    combined = np.linspace(-LOGIT_RANGE, LOGIT_RANGE, KNOTS)
+    logit = np.interp(
+        1 / (1 + np.exp(-combined)), probability, np.linspace(-LOGIT_RANGE, LOGIT_RANGE, len(probability))
     )
+    same_sign: F64 = np.where(logit * combined > 0, logit, 0.0)
+    return same_sign.round(6)
