@@ -129,7 +129,7 @@ def chain(levels: int) -> dict[str, Any]:
 
 def test_a_leaf_above_the_last_level_keeps_its_value_in_a_complete_tree() -> None:
     whole = complete(Path("chain"), chain(4))
-    assert whole[0].shape == (1, 15)
+    assert whole[0].shape == (15, 1)
     found = [classify.evaluate_trees(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
     assert found == [1.0, 2.0, 3.0, 4.0, 5.0]
 
@@ -161,4 +161,5 @@ def test_boosters_of_different_numbers_of_trees_stay_apart(tmp_path: Path) -> No
     for one, other, sums in ((few, many, [3, 20]), (many, few, [20, 3])):
         arrays = joined(one, other)
         _, _, leaf = in_halves(tmp_path / "mine.safetensors", arrays)
-        assert leaf[:, :, 0].sum(axis=1).tolist() == sums
+        assert leaf[:, 0].sum(axis=1).tolist() == sums
+        assert leaf.shape[2] == classify.SIDE_BY_SIDE, "vector instructions take whole vectors of trees"

@@ -1,11 +1,14 @@
 """Bodies that vector instructions replace: the results are equal, to the bit where no float32 sums are involved."""
 
+from collections.abc import Callable
+
 import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, vector
+from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, trees, vector
 from beatwire.kernels.detection import ricker, windows
+from beatwire.kernels.peaks import classify
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history
 
@@ -116,3 +119,42 @@ def test_the_points_of_a_block_equal_those_of_the_body_at_every_place_in_the_rin
             cpu.compiled(shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
             flutter.add_spread(rings[2], before, length, expected[:128])
             assert found.tolist() == expected.tolist()
+
+
+def drawn_trees(levels: int, count: int, features: int) -> tuple[np.ndarray, ...]:
+    """Return complete trees, and rows of features: many are equal to thresholds, some are NaN."""
+    rng = np.random.default_rng(levels * count * features)
+    nodes = (1 << levels) - 1
+    asked = rng.integers(0, features, (nodes, count)).astype(np.int16)
+    limits = rng.integers(-3, 4, (nodes, count)).astype(np.float32)
+    limits[rng.random(limits.shape) < 0.1] = np.inf
+    leaves = rng.integers(-(1 << 30), 1 << 30, (nodes + 1, count)).astype(np.int32)
+    rows = rng.integers(-3, 4, (20, features)).astype(np.float32)
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    return asked, limits, leaves, rows
+
+
+@needs_avx2
+@pytest.mark.parametrize("features", [1, 28, 109, 128])
+@pytest.mark.parametrize(
+    ("evaluate", "levels"), [(trees._evaluate_4, 4), (trees._evaluate_5, 5), (trees._evaluate_6, 6)]
+)
+def test_trees_side_by_side_equal_the_body_with_vectors_of_any_width(
+    evaluate: Callable[..., int], levels: int, features: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for count in (16, 48):
+        asked, limits, leaves, rows = drawn_trees(levels, count, features)
+        expected = [classify.evaluate_trees(asked, limits, leaves, row) for row in rows]
+        found = [cpu.compiled(trees.evaluate_trees)(asked, limits, leaves, row) for row in rows]
+        assert found == expected
+        monkeypatch.setattr(trees, "WIDE_FEATURE", "none")
+        narrow = numba.njit(lambda *arrays: evaluate(*arrays))
+        assert [narrow(asked, limits, leaves, row) / classify.LEAF_UNIT for row in rows] == expected
+
+
+@needs_avx2
+@pytest.mark.parametrize(("levels", "count", "features"), [(6, 17, 28), (3, 16, 28), (6, 16, 129), (1, 1, 1)])
+def test_trees_that_no_vector_takes_are_evaluated_by_the_body(levels: int, count: int, features: int) -> None:
+    *whole, rows = drawn_trees(levels, count, features)
+    for row in rows:
+        assert cpu.compiled(trees.evaluate_trees)(*whole, row) == classify.evaluate_trees(*whole, row)

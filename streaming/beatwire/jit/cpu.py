@@ -24,7 +24,7 @@ from beatwire.jit import bitcode, board, locator, threads
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
-from beatwire.jit.x86 import prefetch, shuffle, vector
+from beatwire.jit.x86 import prefetch, shuffle, trees, vector
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
@@ -64,6 +64,7 @@ CALLED = {
     peak_history.lower_median,
     ricker.steady_magnitude,  # the path of a stream that is disturbed
     jumps.take_out_steps,
+    trees.evaluate_trees,
 }
 
 # Without ``_nrt`` Numba does not count references to arrays: two locked instructions for every row that is passed on.

@@ -55,4 +55,4 @@ def load_judges(path: Path, what: str, model_format: int, expected: Mapping[str,
 def no_judges() -> Judges:
     """Return judges that decide for nothing, for the training."""
     nodes = np.zeros((2, 1, 1), np.int16), np.zeros((2, 1, 1), np.float32)
-    return Judges(JudgeTrees(*nodes, np.full((2, 1, 2), -1, np.int32)), "none")
+    return Judges(JudgeTrees(*nodes, np.full((2, 2, 1), -1, np.int32)), "none")

@@ -131,11 +131,18 @@ def check_trees(path: Path, arrays: dict[str, Any], features: int) -> None:
 
 
 def in_halves(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
-    """Return checked trees as `complete` does, with the first half of them as row 0 and the second as row 1."""
-    feature, threshold, leaf = complete(path, arrays)
-    trees, nodes = len(feature) // 2, feature.shape[1]
-    halves = (2, trees, nodes)
-    return feature.reshape(halves), threshold.reshape(halves), leaf.reshape(2, trees, nodes + 1)
+    """Return checked trees as `complete` does, with the first half of them as row 0 and the second as row 1.
+
+    Trees without values fill each half up to a multiple of ``classify.SIDE_BY_SIDE``.
+    """
+    trees = len(arrays["roots"]) // 2
+    missing = [(0, 0), (0, 0), (0, -trees % classify.SIDE_BY_SIDE)]
+
+    def halves(of_trees: Any) -> Any:
+        return np.pad(of_trees.reshape(len(of_trees), 2, trees).swapaxes(0, 1), missing)
+
+    feature, threshold, leaf = map(halves, complete(path, arrays))
+    return feature, threshold, leaf
 
 
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
@@ -153,7 +160,7 @@ def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
     Returns
     -------
     feature, threshold, leaf
-        int16 [trees, nodes], float32 [trees, nodes], int32 [trees, nodes + 1].
+        int16 [nodes, trees], float32 [nodes, trees], int32 [nodes + 1, trees].
 
     Raises
     ------
@@ -169,10 +176,10 @@ def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
         is_leaf = feature[nodes] < 0
         children = np.where(is_leaf, nodes, below[nodes]), np.where(is_leaf, nodes, below[nodes] + 1)
         levels.append(np.stack(children, 2).reshape(len(nodes), -1))
-    nodes = np.concatenate([np.zeros((len(levels[0]), 0), np.int64), *levels[:-1]], 1)
+    nodes = np.concatenate([np.zeros((len(levels[0]), 0), np.int64), *levels[:-1]], 1).T
     inner = feature[nodes] >= 0
     return (
         np.where(inner, feature[nodes], 0).astype(np.int16),
         np.where(inner, arrays["threshold"][nodes], np.inf).astype(np.float32),
-        np.ascontiguousarray(arrays["leaf"][levels[-1]]),
+        arrays["leaf"][levels[-1].T],
     )

@@ -51,9 +51,9 @@ class Candidate(NamedTuple):
 class Trees(NamedTuple):
     """Complete trees, see ``evaluate_trees``: row 0 for streams with one active lead, row 1 for several.
 
-    feature      int16 [2, trees, nodes]
-    threshold    float32 [2, trees, nodes]
-    leaf         int32 [2, trees, nodes + 1]  in ``LEAF_UNIT``
+    feature      int16 [2, nodes, trees]
+    threshold    float32 [2, nodes, trees]
+    leaf         int32 [2, nodes + 1, trees]  in ``LEAF_UNIT``
     probability  float64 [knots]              of a beat by its logit, see ``beat_probability``
     """
 
@@ -66,9 +66,9 @@ class Trees(NamedTuple):
 class JudgeTrees(NamedTuple):
     """Complete trees of two judges (``kernels.peaks.classify.evaluate_trees``), those of the first one in row 0.
 
-    feature    int16 [2, trees, nodes]
-    threshold  float32 [2, trees, nodes]
-    leaf       int32 [2, trees, nodes + 1]  in ``kernels.peaks.classify.LEAF_UNIT``
+    feature    int16 [2, nodes, trees]
+    threshold  float32 [2, nodes, trees]
+    leaf       int32 [2, nodes + 1, trees]  in ``kernels.peaks.classify.LEAF_UNIT``
     """
 
     feature: I16

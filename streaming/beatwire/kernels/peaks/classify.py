@@ -80,6 +80,7 @@ TYPICAL_LOGIT = 8.0  # the end of the range, see ``LOGIT_RANGE``
 FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of these peaks are cut off and no beats
 LOGIT_RANGE = 8.0  # the table of probabilities ends at plus and minus this logit
 MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
+SIDE_BY_SIDE = 16  # trees are stored in multiples of it: vector instructions take so many together
 LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
 
 
@@ -116,24 +117,23 @@ def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> fl
 
     The trees are complete: from node ``n`` the path leads to ``2 n + 1`` if the feature is at most the threshold, else
     to ``2 n + 2``; behind the last node are the leaves. So every tree takes the same number of steps, and the trees are
-    independent of each other.
+    independent of each other: the same node of all trees is a row.
 
     Parameters
     ----------
-    feature, threshold : int16, float32 [trees, nodes]
-    leaf : int32 [trees, nodes + 1]
+    feature, threshold : int16, float32 [nodes, trees]
+    leaf : int32 [nodes + 1, trees]
         In ``LEAF_UNIT``.
     features : float32 [FEATURES]
     """
-    nodes = feature.shape[1]
+    nodes = feature.shape[0]
     total = 0
-    for t in range(member(), feature.shape[0], WIDTH):
-        tree_feature, tree_threshold = feature[t], threshold[t]
+    for t in range(member(), feature.shape[1], WIDTH):
         node = 0
         while node < nodes:
             at = node & MOST_NODES  # the mask proves that no index is negative, which saves a test
-            node = 2 * node + 1 + (features[int(tree_feature[at]) & MOST_FEATURES] > tree_threshold[at])
-        total += int(leaf[t, node - nodes])
+            node = 2 * node + 1 + (features[int(feature[at, t]) & MOST_FEATURES] > threshold[at, t])
+        total += int(leaf[node - nodes, t])
     return added(total) / LEAF_UNIT
 
 

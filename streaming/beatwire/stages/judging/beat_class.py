@@ -50,7 +50,7 @@ CLASS_HORIZON_S = 70.0
 
 # Trees that say nothing: while trees are trained, features are computed with these.
 NO_TREES = Ensemble(
-    np.zeros((2, 1, 1), np.int16), np.zeros((2, 1, 1), np.float32), np.zeros((2, 1, 2), np.int32), np.full(2, 0.5), ""
+    np.zeros((2, 1, 1), np.int16), np.zeros((2, 1, 1), np.float32), np.zeros((2, 2, 1), np.int32), np.full(2, 0.5), ""
 )
 NO_LEAST = np.ones(2)
 

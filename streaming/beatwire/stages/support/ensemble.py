@@ -11,9 +11,9 @@ class Ensemble:
 
     Row 0 and 1 of the detector: for one lead, for several. Of the classes: for V, for S.
 
-    feature       int16 [2, trees, nodes]
-    threshold     float32 [2, trees, nodes]
-    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.peaks.classify.LEAF_UNIT``
+    feature       int16 [2, nodes, trees]
+    threshold     float32 [2, nodes, trees]
+    leaf          int32 [2, nodes + 1, trees], in units of ``kernels.peaks.classify.LEAF_UNIT``
     probability   float64 [knots], by logit, see ``kernels.peaks.classify.beat_probability``
     name          version and hash
     """
