@@ -51,7 +51,10 @@ class Broker:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for k, piece in enumerate(pieces):
                 while k < 2 and (b"MQTT", b"\x82")[k] not in self.received:
-                    self.received += connected.recv(4096)
+                    block = connected.recv(4096)
+                    if not block:  # closed before it has subscribed
+                        return
+                    self.received += block
                 connected.sendall(piece)
             if self._ends:
                 connected.shutdown(socket.SHUT_WR)
