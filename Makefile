@@ -24,6 +24,11 @@ AHEAD = PYTHONPATH=streaming $(BIN)/python -c 'from subprocess import DEVNULL as
 # Three processes share the tests by file, because many wait; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8
 
+# One thread each for the linear algebra, as the commands have it: several would wait for each other, at work, while
+# other tests have the cores. The heavy suite leaves their number to the libraries.
+test shared test-fast: export OPENBLAS_NUM_THREADS = 1
+test shared test-fast: export OMP_NUM_THREADS = 1
+
 .PHONY: demo test dev shared check kernels jars test-fast test-heavy compose-test docs site bench first-alert screenshots train clean
 
 demo: $(RUN_READY)
@@ -120,12 +125,13 @@ $(RUN_READY): pyproject.toml constraints.txt
 	@$(call install,--editable '.[$(EXTRAS)]')
 	@touch $@
 
-# Bytecode of all packages but the largest, and not of their tests: a test run turns warnings into errors, those of the compiler too.
+# Bytecode of all packages but the largest and those of which little is imported, and not of their tests: a test run turns
+# warnings into errors, those of the compiler too.
 $(DEV_READY): EXTRAS = dev
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: about a minute, 6 GB (PyTorch brings CUDA)."
 	@$(call install,--editable '.[$(EXTRAS)]')
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(fhir|fontTools|mpmath|mypyc?|networkx|nvidia|pip|setuptools|sympy|tests?|torch|torchgen|triton)/' $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(dask|fhir|fontTools|matplotlib|mpmath|mypyc?|networkx|neurokit2|numba_cuda|nvidia|pip|pydicom|pygments|setuptools|sklearn|sympy|tests?|torch|torchgen|triton)/' $(VENV)/lib || true
 	@touch $@
 
 clean:
