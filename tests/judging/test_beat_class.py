@@ -61,7 +61,7 @@ def points_of(shape: np.ndarray) -> np.ndarray:
 def shape_of(points: np.ndarray) -> np.ndarray:
     """Return the shape of points in units of the device."""
     shape = np.zeros(beat_shape.COLUMNS, np.int16)
-    beat_shape.store_mean(np.array(points, float), 1, shape)
+    beat_shape.store_mean(np.rint(np.array(points) * (1 << beat_shape.PARTS_BITS)).astype(np.int32), 1, shape)
     return shape
 
 
@@ -89,8 +89,8 @@ def bump(centre: float, width: float) -> np.ndarray:
 
 def scratch() -> ClassScratch:
     return ClassScratch(
-        np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS),
-        np.zeros((2, class_features.MEASURES)),
+        np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS, np.float32),
+        np.zeros(beat_shape.POINTS, np.int32), np.zeros((2, class_features.MEASURES)),
         np.zeros((2 + normal_beat.CANDIDATES, normal_beat.PAST)), np.zeros(normal_beat.PAST, np.int64),
         np.zeros(normal_beat.CANDIDATES, np.int64), np.zeros((1, class_features.FEATURES), np.float32),
     )  # fmt: skip

@@ -6,7 +6,8 @@ import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, trees, vector
+from beatwire.jit.x86 import llvm, matrix, pair_filter, shapes, shuffle, trees, vector
+from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import ricker, windows
 from beatwire.kernels.peaks import classify
 from beatwire.kernels.rhythms import flutter
@@ -158,3 +159,25 @@ def test_trees_that_no_vector_takes_are_evaluated_by_the_body(levels: int, count
     *whole, rows = drawn_trees(levels, count, features)
     for row in rows:
         assert cpu.compiled(trees.evaluate_trees)(*whole, row) == classify.evaluate_trees(*whole, row)
+
+
+@needs_avx2
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        (0, beat_shape.POINTS),
+        (beat_shape.QRS_BEGIN, beat_shape.QRS_END),
+        (beat_shape.P_BEGIN, beat_shape.P_END),
+        (7, 8),
+    ],
+)
+def test_sums_over_points_equal_those_of_the_body_up_to_the_largest_points(begin: int, end: int) -> None:
+    rng, most = np.random.default_rng(begin), beat_shape.MOST_POINT + 1
+    drawn = rng.integers(-most, most + 1, (20, beat_shape.COLUMNS))
+    rows = np.concatenate([drawn, np.full((1, beat_shape.COLUMNS), most), np.full((1, beat_shape.COLUMNS), -most)])
+    for one in rows.astype(np.int16):
+        assert cpu.compiled(shapes.total_of)(one, begin, end) == one[begin:end].sum(dtype=np.int64)
+        for other in rows.astype(np.int16):
+            found = cpu.compiled(shapes.inner_product)(one, other, begin, end)
+            assert found == one[begin:end].astype(np.int64) @ other[begin:end]
+            assert found == beat_shape.inner_product(one, other, begin, end)

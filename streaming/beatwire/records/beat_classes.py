@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I64, U8
+from beatwire.records.arrays import F32, F64, I16, I32, I64, U8
 
 
 class ClassBeats(NamedTuple):
@@ -72,7 +72,7 @@ class ClassScratch(NamedTuple):
 
     shape     float32 [POINTS]                    of the beat, one lead, in units of the device
     normal    float32 [POINTS]                    the same of the normal beat
-    total     float64 [POINTS]                    sum of shapes
+    total     int32 [POINTS]                      sum of shapes, in parts of a unit
     measures  float64 [SHAPE_LEADS, MEASURES]     of each lead
     numbers   float64 [2 + CANDIDATES, PAST]
     rows      int64 [PAST]
@@ -82,7 +82,7 @@ class ClassScratch(NamedTuple):
 
     shape: F32
     normal: F32
-    total: F64
+    total: I32
     measures: F64
     numbers: F64
     rows: I64

@@ -17,7 +17,7 @@ from numpy import float64
 from beatwire.kernels.intake.holes import present_lead
 from beatwire.kernels.intake.ring import unroll
 from beatwire.kernels.team import WIDTH, added, member, most, narrow, wait
-from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records import F32, I16, I32, I64
 
 SHAPE_LEADS = 2  # more leads are measured by the detector, but a beat's class depends on the first two
 POINTS, POINT_S = 60, 0.010
@@ -119,52 +119,53 @@ def widen(shape: I16, out: F32) -> None:
 
 def likeness(one: I16, other: I16, begin: int, end: int) -> float:
     """Return the correlation of points ``[begin, end)`` of two shapes."""
-    n = end - begin
-    a = b = ab = aa = bb = 0
-    for k in range(begin, end):
-        u, v = int(one[k]), int(other[k])
-        a += u
-        b += v
-        ab += u * v
-        aa += u * u
-        bb += v * v
+    n, a, b = end - begin, total_of(one, begin, end), total_of(other, begin, end)
+    aa, bb = inner_product(one, one, begin, end), inner_product(other, other, begin, end)
     spread = float64(n * aa - a * a) * float64(n * bb - b * b)
-    return float64(n * ab - a * b) / math.sqrt(spread + TINY)
+    return float64(n * inner_product(one, other, begin, end) - a * b) / math.sqrt(spread + TINY)
 
 
 def apart(one: I16, other: I16, leads: int) -> float:
     """Return the squared distance of the shapes of two beats over all leads, in units of the device."""
     total = 0.0
     for lead in range(leads):
-        ab = aa = bb = 0
-        for k in range(POINTS):
-            u, v = int(one[lead, k]), int(other[lead, k])
-            ab += u * v
-            aa += u * u
-            bb += v * v
-        of_one, of_other = unit_of(one[lead]), unit_of(other[lead])
-        total += of_one * of_one * aa - 2.0 * of_one * of_other * ab + of_other * of_other * bb
+        units = unit_of(one[lead]) * unit_of(other[lead])
+        both = inner_product(one[lead], other[lead], 0, POINTS)
+        total += energy(one[lead]) - 2.0 * units * both + energy(other[lead])
     return total
 
 
 def energy(shape: I16) -> float:
     """Return the sum of the squared points of a shape, in units of the device."""
-    total = 0
-    for k in range(POINTS):
-        total += int(shape[k]) * int(shape[k])
     unit = unit_of(shape)
-    return unit * unit * total
+    return unit * unit * inner_product(shape, shape, 0, POINTS)
 
 
-def store_mean(total: F64, n: int, out: I16) -> None:
-    """Write the mean of ``n`` shapes whose sum is ``total``, in units of the device."""
-    largest = 0.0
+def inner_product(one: I16, other: I16, begin: int, end: int) -> int:
+    """Return the sum of the products of points ``[begin, end)`` of two shapes."""
+    total = 0
+    for k in range(begin, end):
+        total += int(one[k]) * int(other[k])
+    return total
+
+
+def total_of(shape: I16, begin: int, end: int) -> int:
+    """Return the sum of points ``[begin, end)`` of a shape."""
+    total = 0
+    for k in range(begin, end):
+        total += int(shape[k])
+    return total
+
+
+def store_mean(total: I32, n: int, out: I16) -> None:
+    """Write the mean of ``n`` shapes whose sum is ``total``, in parts of a unit of the device."""
+    largest = 0
     for k in range(POINTS):
-        largest = max(largest, abs(total[k]))
-    exponent = exponent_of(int(largest / n * (1 << PARTS_BITS)))
-    scale = float64(1 << PARTS_BITS) / (n * float64(1 << exponent))
+        largest = max(largest, abs(int(total[k])))
+    exponent = exponent_of(largest // n)
+    scale = 1.0 / (n * float64(1 << exponent))
     for k in range(POINTS):
-        out[k] = int(math.floor(total[k] * scale + 0.5))
+        out[k] = int(math.floor(int(total[k]) * scale + 0.5))
     out[EXPONENT] = exponent
 
 

@@ -28,7 +28,6 @@ from beatwire.kernels.classes.beat_shape import (
     extent,
     likeness,
     store_mean,
-    unit_of,
 )
 from beatwire.records import F32, F64, I64
 from beatwire.records.beat_classes import ClassHistory, ClassScratch
@@ -197,12 +196,12 @@ def average_near(
             near += 1
     for lead in range(leads):
         for k in range(POINTS):
-            work.total[k] = 0.0
+            work.total[k] = 0
         for j in range(near):
             shape = history.shape[slot, rows[j], lead]
-            unit = unit_of(shape)
+            exponent = int(shape[EXPONENT])
             for k in range(POINTS):
-                work.total[k] += unit * int(shape[k])
+                work.total[k] += int(shape[k]) << exponent
         store_mean(work.total, near, history.normal[slot, lead])
     return near
 
