@@ -87,6 +87,37 @@ def test_a_request_that_may_help_is_repeated_for_its_time(away: Away, clock: Clo
     assert away.calls > 2
 
 
+def test_an_abort_after_a_commit_that_was_fenced_is_not_repeated(away: Away, clock: Clock) -> None:
+    def fenced(_: float) -> None:
+        raise KafkaException(KafkaError(KafkaError._FENCED, "fenced", True, False))
+
+    def in_progress(_: float) -> None:
+        aborts.append(clock.now_s)
+        raise KafkaException(KafkaError(KafkaError._CONFLICT, "commit_transaction is in progress", False, True))
+
+    one, aborts = of(threading.Event()), list[float]()
+    away.abort_transaction = in_progress  # type: ignore[method-assign]
+    away.commit_transaction = fenced  # type: ignore[method-assign]
+    with pytest.raises(KafkaException, match="fenced"):
+        one.commit()
+    assert not one.abort()
+    assert one.discarded
+    assert len(aborts) == 1
+
+
+def test_a_request_that_fails_at_once_is_repeated_after_a_pause(away: Away, clock: Clock) -> None:
+    def in_progress(_: float) -> None:
+        commits.append(clock.now_s)
+        raise KafkaException(KafkaError(KafkaError._CONFLICT, "abort_transaction is in progress", False, True))
+
+    one, commits = of(threading.Event()), list[float]()
+    away.commit_transaction = in_progress  # type: ignore[method-assign]
+    clock.tick_s = 0.0
+    with pytest.raises(KafkaException, match="in progress"):
+        one.commit(retry_s=0.5)
+    assert 10 < len(commits) <= 0.5 / transactions._PAUSE_S + 2
+
+
 def test_patience_ends_a_while_after_the_signal(clock: Clock) -> None:
     stop = threading.Event()
     patience = Patience(stop)

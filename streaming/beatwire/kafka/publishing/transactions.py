@@ -26,6 +26,7 @@ OPEN_S = 6.0
 OUTAGE_S = 120.0  # an outage of the broker that is waited for
 STOPPED_S = 3.0  # the same after a signal to stop: what is not published then, a successor publishes
 _SLICE_S = 1.0  # of each call: a signal cannot end it
+_PAUSE_S = 0.02  # before a call that may have failed at once is repeated
 _OPENING_S = 2.0  # for each attempt to open a producer, the next goes on where it has ended
 STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
 
@@ -81,6 +82,7 @@ class Transactions:
         self._patience = Patience(threading.Event() if stop is None else stop)
         self.sender = self._open()
         self.discarded = False
+        self._fenced = False  # or has failed for good otherwise
         self._sending: threading.Thread | None = None
 
     def begin(self) -> None:
@@ -235,15 +237,22 @@ class Transactions:
             pass
 
     def _request(self, request: Callable[[float], object], within_s: float) -> None:
-        """Make a request, and repeat it while that may help; each call is short, as no signal can end it."""
+        """Make a request, and repeat it while that may help; each call is short, as no signal can end it.
+
+        Nothing helps a producer that was fenced: librdkafka then takes a commit that has failed for one in progress.
+        """
         deadline = time.monotonic() + within_s
         while True:
             try:
                 request(_SLICE_S)
                 return
             except KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() >= deadline or self._patience.ended:
+                cause = error.args[0]
+                self._fenced |= cause.fatal()
+                helps = cause.retriable() and not self._fenced
+                if not helps or time.monotonic() >= deadline or self._patience.ended:
                     raise
+            time.sleep(_PAUSE_S)
 
     def _open(self) -> Sender:
         sender = Sender(self._cluster, {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)})
@@ -253,6 +262,7 @@ class Transactions:
                 sender.producer.init_transactions(_OPENING_S)
             except KafkaException as error:
                 if error.args[0].retriable() and time.monotonic() < deadline and not self._patience.stop.is_set():
+                    time.sleep(_PAUSE_S)
                     continue
                 sender.close()
                 if self._patience.stop.is_set():
