@@ -124,24 +124,29 @@ def select_beats(
     last_decided = int(fresh.stop[i]) - int(settings.links[DECIDE])
     lane, base, n = int(fresh.lane[i]), int(fresh.base[i]), 0
     x, rhythm = rings.x[lane], row[FIRST_FAST:]
-    for k in range(peaks.found[i]):
-        peak = peaks.peaks[i, k]
-        c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
-        level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
-        if level == 0:
-            level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-        after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
-        risk = risk_of(logits[i, k, 0], settings.probability) if after_fast else 0.0
-        if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
-            if member() == 0 and after_fast:
-                add_risk(rhythm, risk)
-            continue
-        if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
-            continue
+    for k in range(peaks.found[i] + 1):  # and what is hidden behind the last peak
+        c, height, quantile, level, after_fast, risk = last_decided, 0, 0, 0, False, 0.0
+        if k < peaks.found[i]:
+            peak = peaks.peaks[i, k]
+            c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
+            level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
+            if level == 0:
+                level = 10 * height  # there was no signal in the last blocks: the peak is its own level
+            after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
+            risk = risk_of(logits[i, k, 0], settings.probability) if after_fast else 0.0
+            if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
+                if member() == 0 and after_fast:
+                    add_risk(rhythm, risk)
+                continue
+            if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
+                continue
         if rhythm[FAST_UNTIL] > 0:
             n = add_hidden(
                 n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
             )
+        if k == peaks.found[i]:
+            break
+        peak = peaks.peaks[i, k]
         if member() == 0 and after_fast:
             add_risk(rhythm, risk)
         linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
@@ -189,10 +194,6 @@ def select_beats(
             found.floats[i, n],
         )
         n += 1
-    if rhythm[FAST_UNTIL] > 0:
-        n = add_hidden(
-            n, last_decided, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
-        )
     if member() == 0:
         found.counts[i] = n
 

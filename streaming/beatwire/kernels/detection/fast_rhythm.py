@@ -156,12 +156,24 @@ def is_link(
     p: int, c: int, height: int, least: int, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32
 ) -> bool:
     """Return True if the response at ``p`` is a link to the peak ``c`` of response ``height``."""
-    f, x = rings.f[lane], rings.x[lane]
+    f = rings.f[lane]
     if not stands_out(p, c, height, f, base, int(settings.links[APART]), least):
         return False
-    a = mark_r(x, rings.jumps[lane], base, p, int(f[p % f.shape[0]]), settings.marking, settings.taps, work)
-    b = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
-    return are_alike(x, base, a, b, int(settings.links[HALF_WAVE]))
+    return have_like_waves(p, int(f[p % f.shape[0]]), c, height, rings, lane, base, settings, work)
+
+
+def have_like_waves(
+    a: int, height_a: int, b: int, height_b: int, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32
+) -> bool:
+    """Return True if the waves around R of the peaks at ``a`` and ``b``, of these responses, are alike."""
+    x = rings.x[lane]
+    before = after = 0
+    for k in range(2):  # a loop: with a copy of ``mark_r`` for each peak a card's compiler takes a minute longer
+        c, height = a, height_a
+        if k > 0:
+            c, height = b, height_b
+        before, after = after, mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
+    return are_alike(x, base, before, after, int(settings.links[HALF_WAVE]))
 
 
 def links_to(
@@ -227,9 +239,6 @@ def next_link(
             continue
         if 100 * lowest(f, last, p - last) > DEEPEST * min(value, before):
             continue
-        x = rings.x[lane]
-        one = mark_r(x, rings.jumps[lane], base, last, before, settings.marking, settings.taps, work)
-        other = mark_r(x, rings.jumps[lane], base, p, value, settings.marking, settings.taps, work)
-        if are_alike(x, base, one, other, int(settings.links[HALF_WAVE])):
+        if have_like_waves(last, before, p, value, rings, lane, base, settings, work):
             return p
     return stop

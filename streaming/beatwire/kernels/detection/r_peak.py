@@ -58,22 +58,24 @@ def mark_r(
     x, magnitudes = work[0], work[1]
     for j in range(member(), PADDING, WIDTH):
         x[reach + 2 * half + j] = 0
-    lead = 0
-    while True:
-        if (absent >> lead) & 1:
+    lead = begin = wavelet = 0
+    n = reach
+    while True:  # of each lead by the narrow wavelet, until one is active, and of that one by the wide wavelet
+        if wavelet == 0:
+            while (absent >> lead) & 1:
+                lead += 1
+            unroll_steady(rings[lead], jumps, base, first - half, reach + 2 * half, x)
             lead += 1
+            present -= 1
+        high = write_magnitudes(x[begin:], n, taps[wavelet], magnitudes)
+        if wavelet == 0 and present > 0 and high >> int(marking[MARK_SHIFT]) < least_active:
             continue
-        unroll_steady(rings[lead], jumps, base, first - half, reach + 2 * half, x)
-        high = write_magnitudes(x, reach, taps[0], magnitudes)
-        lead += 1
-        present -= 1
-        if present == 0 or high >> int(marking[MARK_SHIFT]) >= least_active:
-            break
-    at = place_of(high, magnitudes[:reach])
-    begin = max(0, at - int(marking[MARK_NEAR]))
-    n = min(reach, at + int(marking[MARK_NEAR]) + 1) - begin
-    high = write_magnitudes(x[begin:], n, taps[1], magnitudes)
-    return first + begin + place_of(high, magnitudes[:n])
+        at = begin + place_of(high, magnitudes[:n])
+        if wavelet > 0:
+            return first + at
+        begin = max(0, at - int(marking[MARK_NEAR]))
+        n = min(reach, at + int(marking[MARK_NEAR]) + 1) - begin
+        wavelet = 1
 
 
 def write_magnitudes(x: I32, n: int, taps: I32, magnitudes: I32) -> int:
