@@ -50,7 +50,7 @@ def archive_s(source: Path, out: Path, processes: int, log: Log, backend: str = 
     """Return the seconds that warm processes need for an archive; on cards each has its own."""
     begin_s = time.perf_counter()
     with connected(None, processes, backend, str(out), log) as client:
-        few = sorted(source.iterdir())[: 2 * processes]
+        few = sorted(source.iterdir())[: 4 * processes]
         run_archive(few, out / "warm", RATE_HZ, scheduler=client, notes=log, backend=backend)
         warm_s = time.perf_counter()
         done = run_archive(source, out / "tables", RATE_HZ, scheduler=client, notes=log, backend=backend)
