@@ -42,7 +42,7 @@ from beatwire.stages.support.alerts.alert_messages import message_of
 from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.alerts.silence import Silence
 from beatwire.stages.support.alerts.unseen import Unseen
-from beatwire.stages.support.runs import room_for_few, rows_written, runs_of
+from beatwire.stages.support.runs import rows_written, runs_of
 
 _BLOCK_S = 2.0  # length of a block, see ``stages.detection.beats``
 
@@ -195,13 +195,12 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)
     n, run = runs_of(events, tick.run if events is tick.events else None)
     room = alert_state.MOST_TRANSITIONS * len(events)
-    rows, values = room_for_few(room, TRANSITION_COLUMNS), room_for_few(room, dtype=np.float64)
-    transitions = Transitions(np.zeros(n, np.int64), rows, values)
+    transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
     durations, limits = _kernel_limits(state, tick)
     beats = _rule_beats(state.settings, tick)
     cpu.kernels.apply_rules(n, run, events, beats, durations, limits, state.slots, transitions)
-    written = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
-    return rows[written], values[written]
+    rows = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
+    return transitions.rows[rows], transitions.value[rows]
 
 
 def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
