@@ -7,30 +7,35 @@ none has compiled, because a process ended, is compiled when it is first launche
 
 import contextlib
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from beatwire.backends.base import Backend
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.card import CudaCard
 from beatwire.backends.cuda.protocols import Grid
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.precompile import table
 from beatwire.jit.threads import cores
+from beatwire.jit.tricks import enabled
 from beatwire.locks import locked
+from beatwire.pipeline import Pipeline
+from beatwire.pipeline.settings import Settings
 from beatwire.records import U8
 from beatwire.service.rehearsal import rehearse
 
-MOST_PROCESSES = 8  # each has a context of the card, half a GiB of its memory
+MOST_PROCESSES = 8
 POOL_BYTES = 256 << 20  # of a process that compiles
+EACH_BYTES = 1 << 30  # of the card's memory, free for each of them: its pool, and half a GiB for its context
 ENDS_WITHIN_S = 300.0
 
 Key = tuple[str, Hashable]  # name of a kernel, and the types of its arguments
@@ -85,6 +90,7 @@ def listed(card: Any) -> dict[Key, Any]:
     backend = CudaBackend(card, "lists its kernels")
     for _ in backend.rehearsals():
         rehearse(backend)
+    Pipeline(Settings(detector="network"), backend)  # whose kernels are launched when it is made
     order = {name: number for number, name in enumerate(table())}
     return dict(sorted(card.listed.items(), key=lambda item: order.get(_body(item[0]), len(order))))
 
@@ -103,18 +109,18 @@ def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]
             yield key, kernel
 
 
-def precompile(backend: Backend, say: Callable[[str], None]) -> None:
+def precompile(card: Any, say: Callable[[str], None]) -> None:
     """Compile the kernels of a card, unless that has been done for one of its name.
 
     Parameters
     ----------
-    backend
-        That of the card.
+    card
+        A ``CudaCard``.
     say
         Gets a line before and one after the kernels are compiled.
     """
-    assert isinstance(backend, CudaBackend)
-    card: Any = backend.card
+    if not enabled("cuda-patches"):  # nothing is stored
+        return
     folder = cache_folder()
     key = hashlib.sha256(f"{card.name}\n{version('numba-cuda')}\n{sys.version}".encode()).hexdigest()[:16]
     mark = folder / f"card-{key}"
@@ -123,33 +129,66 @@ def precompile(backend: Backend, say: Callable[[str], None]) -> None:
     say(f"compiling the kernels of {card.name}, once for this version: about a minute")
     begin = time.perf_counter()
     with locked(folder / "card-lock"):
-        if not mark.exists():
-            _compile_in_processes(min(cores(), MOST_PROCESSES))
+        if mark.exists():
+            say("another process has compiled them")
+            return
+        count = min(cores(), MOST_PROCESSES, card.free_bytes // EACH_BYTES)
+        failed = _compile_in_processes(count) if count > 0 else ["too little of its memory is free"]
+        if failed:
+            say(f"{len(failed)} of {max(1, count)} processes failed: {failed[0]}; the rest is compiled when it is used")
+            return
         with contextlib.suppress(OSError):
             mark.touch()
     say(f"compiled in {time.perf_counter() - begin:.0f} s; the next start takes some seconds")
 
 
-def _compile_in_processes(count: int) -> None:
-    """Compile in so many processes, and wait for them."""
+def command(claims: Path) -> list[str]:
+    """Return the command of a process that compiles."""
+    return [sys.executable, "-m", __name__, str(claims)]
+
+
+def _compile_in_processes(count: int) -> list[str]:
+    """Compile in so many processes, and wait for them; return the last line of each that failed.
+
+    A process ends when its standard input does: with this one, however that ends.
+    """
     ends = time.monotonic() + ENDS_WITHIN_S
+    failed = []
     with tempfile.TemporaryDirectory(prefix="beatwire-") as claims, contextlib.ExitStack() as started:
         helpers = []
         for _ in range(count):
+            errors = started.enter_context(tempfile.TemporaryFile())
             helper = subprocess.Popen(  # noqa: S603  this module, by this interpreter
-                [sys.executable, "-m", __name__, claims],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                command(Path(claims)), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors,
+                start_new_session=True,  # Ctrl-C is for this process
             )  # fmt: skip
             started.enter_context(helper)
             started.callback(helper.kill)
-            helpers.append(helper)
-        for helper in helpers:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                helper.wait(max(0.0, ends - time.monotonic()))
+            helpers.append((helper, errors))
+        for helper, errors in helpers:
+            try:
+                if helper.wait(max(0.0, ends - time.monotonic())):
+                    errors.seek(0)
+                    lines = errors.read().decode(errors="replace").strip().splitlines()
+                    failed.append(lines[-1] if lines else f"exit code {helper.returncode}")
+            except subprocess.TimeoutExpired:
+                failed.append(f"not ready after {ENDS_WITHIN_S:.0f} s")
+    return failed
+
+
+def end_with(parent: IO[bytes]) -> None:
+    """End this process when ``parent``, the standard input that another process holds, ends."""
+
+    def wait() -> None:
+        parent.read()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
 def _serve(claims: Path) -> None:
     """Compile what no other process has claimed."""
+    end_with(sys.stdin.buffer)
     for (_, types), kernel in unclaimed(listed(ListingCard()), claims):
         kernel.compile(types)
 

@@ -55,7 +55,7 @@ def compile_kernels(say: Callable[[str], None], backend: Backend = CPU, *, on_pr
     if on_device:
         from beatwire.service import card_kernels  # it imports what only a card needs
 
-        card_kernels.precompile(backend, say)
+        card_kernels.precompile(backend.card, say)  # type: ignore[attr-defined]  # that of a CudaBackend
 
 
 @contextmanager

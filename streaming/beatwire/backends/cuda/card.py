@@ -95,6 +95,11 @@ class CudaCard:
         return Memory(int(counts.current_bytes), int(counts.peak_bytes), int(counts.total_count))
 
     @property
+    def free_bytes(self) -> int:
+        """The card's memory that no process uses."""
+        return int(self.xp.cuda.runtime.memGetInfo()[0])
+
+    @property
     def graph_count(self) -> int:
         """The number of launch lists that have a graph."""
         return sum(one.graph is not None for one in self._lists.values())
