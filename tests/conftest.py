@@ -42,11 +42,11 @@ WAITING = {"devices", "integration", "kafka", "page"}  # folders whose tests wai
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Let the first of several processes import all modules before the others: in a new clone it compiles them."""
-    process = os.environ.get("PYTEST_XDIST_WORKER")
-    if process is None:
+    given = getattr(session.config, "workerinput", None)  # of a process of xdist; not of one that a test starts
+    if given is None:
         return (yield)
     imported, latest = Path(session.config.option.basetemp).with_name("imported"), time.monotonic() + 60.0
-    while process != "gw0" and not imported.exists() and time.monotonic() < latest:
+    while given["workerid"] != "gw0" and not imported.exists() and time.monotonic() < latest:
         time.sleep(0.05)
     try:
         return (yield)

@@ -27,7 +27,7 @@ from numba.core.registry import CPUDispatcher
 from pulses import with_pulses
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
-SCRATCH = {"work", "stretch", "numbers", "features"}  # scratch: its content after a call is undefined
+SCRATCH = {"work", "stretch", "numbers", "features", "scratch"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
 ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c", "wave_network.grid_of"}
