@@ -286,8 +286,7 @@ def test_whoever_has_to_wait_for_the_compiler_is_told_how_many_kernels_there_are
             on_progress(done, 2)
         return 2
 
-    lines: list[str] = []
-    counts: list[tuple[int, int]] = []
+    lines, counts = list[str](), list[tuple[int, int]]()
     monkeypatch.setattr(warmup, "precompile", precompile_two)
     warmup.compile_kernels(lines.append)
     assert [line.partition(" in ")[0] for line in lines] == [
