@@ -8,9 +8,9 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.records.letters import Letter
 from beatwire.stages.support.streams import waiting
 from beatwire.wire import encode_chunk
-from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect, shuffled
 from received import Received, letters_among
 

@@ -13,8 +13,8 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Fault, Outgoing, RawTick, Rejects
+from beatwire.records.letters import Letter
 from beatwire.service.observing.reject_log import EVERY_S, RejectLog
-from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect
 from received import Received, letters_among
 

@@ -12,11 +12,11 @@ import pytest
 from beatwire.kernels.intake import bundles
 from beatwire.lazy import import_in_background
 from beatwire.records import Chunks, RawTick
+from beatwire.records.letters import Letter
 from beatwire.stages import decode, unbundle
 from beatwire.wire import dead_letters, packed_letters
 from beatwire.wire.avro import frame, schema, schema_text
 from beatwire.wire.bundles import BUNDLE_MARK, decode_bundle, encode_bundle
-from beatwire.wire.dead_letters import Letter
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
+from beatwire.records.letters import Letter
 from beatwire.wire import dead_letters, packed_letters
-from beatwire.wire.dead_letters import LARGEST_PACKED, MOST_ALONE, Letter, letters_in
+from beatwire.wire.dead_letters import LARGEST_PACKED, MOST_ALONE, letters_in
 from beatwire.wire.packed_letters import MOST_BYTES
 from received import Received, letters_among
 

@@ -1,6 +1,5 @@
 """``beatwire.analyze``: a recording through the graph, in one call. ``beatwire analyze`` calls it too."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.api.notes import on_stderr
 from beatwire.api.result import Result
 from beatwire.backends.base import Backend
 from beatwire.backends.choose import choose
@@ -141,11 +141,6 @@ def backend_of(backend: str | Backend, memory_bytes: int | None = None) -> Backe
     if not isinstance(backend, str) and hasattr(backend, "kernels"):
         return backend
     return choose(string("backend", backend, "cpu, gpu or auto"), limit_bytes=memory_bytes)
-
-
-def on_stderr(text: str) -> None:
-    """Print a remark on standard error."""
-    sys.stderr.write(f"beatwire: {text}\n")
 
 
 def random_cuts(n: int, rate_hz: float, chunk_ms: float, seed: int) -> tuple[list[int], list[int]]:

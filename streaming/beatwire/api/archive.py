@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from beatwire.api.analyze import on_stderr
+from beatwire.api.notes import on_stderr
 from beatwire.archives.cluster import check_installed
 from beatwire.archives.find import find
 from beatwire.archives.run import Archived, archive_all, path_of

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from beatwire.api.analyze import backend_of, on_stderr
+from beatwire.api.analyze import backend_of
+from beatwire.api.notes import on_stderr
 from beatwire.backends.base import Backend
 from beatwire.errors import UserError
 from beatwire.evaluation import alert_table, full_report

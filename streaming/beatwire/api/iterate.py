@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from beatwire.api.analyze import on_stderr
 from beatwire.api.live import Live
+from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.offline.analyze import LONG_PASS_S

@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from beatwire.api.analyze import on_stderr
 from beatwire.api.live_chunks import rows_of
 from beatwire.api.live_scale import LiveScale
+from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.kernels.intake.avro import MAX_ID

@@ -12,10 +12,12 @@ from beatwire.recordings.arguments import number
 from beatwire.stages.score import ANOMALOUS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from beatwire.api.result import Result
+    from beatwire.recordings import Recording
 
 INCH_MM = 25.4
 SPEED_MM_S, GAIN_MM_MV = 25.0, 10.0
@@ -28,17 +30,23 @@ LONGEST_PAPER_S = 30.0  # of a stretch with a fine grid
 LEAD_MV = 3.0  # height of a lead without calibration, in millivolts of paper
 
 
-def plot(result: Result, start_s: float, seconds: float) -> Figure:
-    """Return a figure of a stretch of a result; see :meth:`beatwire.api.result.Result.plot`."""
+def plot(
+    recording: Recording, signal_of: Callable[[float, float], Any], beats: pd.DataFrame, alerts: pd.DataFrame,
+    start_s: float, seconds: float,
+) -> Figure:  # fmt: skip
+    """Return a figure of a stretch of a result; see :meth:`beatwire.api.result.Result.plot`.
+
+    ``signal_of`` returns its leads, float64 [leads, n], of a start and a duration.
+    """
     import matplotlib.pyplot as plt
 
     start_s = number("plot: start_s", start_s, "a number of seconds")
     seconds = number("plot: seconds", seconds, "a number of seconds")
-    length_s = result.recording.seconds
+    length_s = recording.seconds
     if not (0 <= start_s < length_s and seconds > 0):
         raise UserError(f"plot: expected a stretch within 0-{length_s:g} s; got {seconds:g} s from {start_s:g} s on")
-    signal = result.signal(start_s, seconds)
-    calibrated = result.recording.uv_per_unit > 0
+    signal = signal_of(start_s, seconds)
+    calibrated = recording.uv_per_unit > 0
     heights = [_height(lead, calibrated) for lead in signal]
     width_in = min(WIDEST_IN, max(4.0, seconds * SPEED_MM_S / INCH_MM)) + 1.0
     height_in = sum(h * GAIN_MM_MV / INCH_MM for h in heights) + 1.0
@@ -47,12 +55,12 @@ def plot(result: Result, start_s: float, seconds: float) -> Figure:
         layout="constrained",
     )  # fmt: skip
     axes = grid[:, 0]
-    time_s = start_s + np.arange(signal.shape[1]) / result.fs
-    for name, lead, axis, height in zip(result.leads, signal, axes, heights, strict=True):
+    time_s = start_s + np.arange(signal.shape[1]) / recording.rate_hz
+    for name, lead, axis, height in zip(recording.leads, signal, axes, heights, strict=True):
         axis.plot(time_s, lead, color="black", linewidth=0.8)
         axis.set_ylabel(f"{name}\n{'mV' if calibrated else 'not calibrated'}")
         _draw_paper(axis, lead, height if calibrated else None, seconds)
-    _mark(result, axes, start_s, start_s + seconds)
+    _mark(beats, alerts, axes, start_s, start_s + seconds)
     axes[-1].set_xlim(start_s, start_s + seconds)
     axes[-1].set_xlabel("time, s")
     return figure
@@ -86,9 +94,9 @@ def _height(lead: Any, calibrated: bool) -> float:
     return float(np.clip(np.ceil(2 * (finite.max() - finite.min()) + 1) / 2, 1.5, 8.0))
 
 
-def _mark(result: Result, axes: Any, start_s: float, stop_s: float) -> None:
+def _mark(beats: pd.DataFrame, alerts: pd.DataFrame, axes: Any, start_s: float, stop_s: float) -> None:
     """Mark beats on the first lead, with the score of those that are anomalous, and alerts on every lead."""
-    beats = result.beats[result.beats["time_s"].between(start_s, stop_s)]
+    beats = beats[beats["time_s"].between(start_s, stop_s)]
     top = axes[0].get_xaxis_transform()
     for time_s, score in zip(beats["time_s"], beats["score"], strict=True):
         unusual = score >= ANOMALOUS
@@ -99,7 +107,7 @@ def _mark(result: Result, axes: Any, start_s: float, stop_s: float) -> None:
                 f"{score:.1f}", (time_s, 1.0), (0, 5), xycoords=top, textcoords="offset points", ha="center",
                 fontsize=8, color=colour,
             )  # fmt: skip
-    for row in in_force(result.alerts, start_s, stop_s).itertuples():
+    for row in in_force(alerts, start_s, stop_s).itertuples():
         before = row.onset_s < start_s
         at = start_s if before else row.onset_s
         for axis in axes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from beatwire.api.notes import on_stderr
 from beatwire.api.summary import summary_html, summary_text
 from beatwire.model.storage import model_files
 from beatwire.offline.analyze import Analysis
@@ -114,7 +115,7 @@ class Result:
         """
         from beatwire.api.plot import plot
 
-        return plot(self, start_s, seconds)
+        return plot(self.recording, self.signal, self.beats, self.alerts, start_s, seconds)
 
     def report(self, path: str | Path, *, annotations: str | None = None) -> Path:
         """Write the report, one HTML file, and return its path. Needs the extra ``report``.
@@ -128,7 +129,6 @@ class Result:
             The file cannot be written or is that of the recording, the extra is missing, or there are no annotations of
             that ending.
         """
-        from beatwire.api.analyze import on_stderr
         from beatwire.report.annotations import annotations_of
         from beatwire.report.files import check_report
         from beatwire.report.write import write_report

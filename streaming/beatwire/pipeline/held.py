@@ -8,8 +8,9 @@ State: these messages
 import numpy as np
 
 from beatwire.records import RawTick
+from beatwire.records.letters import Letter
 from beatwire.stages.support.streams.waiting import WaitingRoom
-from beatwire.wire.dead_letters import Letter, Origin
+from beatwire.wire.dead_letters import Origin
 
 
 class Held(dict[int, Letter]):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from beatwire.lazy import lazily
 
 if TYPE_CHECKING:
+    from beatwire.records.letters import Letter as Letter
     from beatwire.wire.avro import decode_beat as decode_beat
     from beatwire.wire.avro import decode_chunk as decode_chunk
     from beatwire.wire.avro import encode_chunk as encode_chunk
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from beatwire.wire.avro import schema_text as schema_text
     from beatwire.wire.bundles import decode_bundle as decode_bundle
     from beatwire.wire.bundles import encode_bundle as encode_bundle
-    from beatwire.wire.dead_letters import Letter as Letter
     from beatwire.wire.dead_letters import letters_in as letters_in
     from beatwire.wire.json_chunk import json_to_avro as json_to_avro
     from beatwire.wire.names import ACKS as ACKS

@@ -18,8 +18,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from beatwire.errors import shown
 from beatwire.kernels.intake.avro import MAX_BYTES
 from beatwire.lazy import import_in_background
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
+from beatwire.records.letters import Addresses, Letter
 from beatwire.wire.names import DEAD_LETTERS
 
 if TYPE_CHECKING:
@@ -38,39 +38,11 @@ _PLACE = re.compile(r"-?[0-9]{1,19}")
 _PACKED = "beatwire.wire.packed_letters"  # imports pyarrow, which takes a second
 
 
-class Addresses(NamedTuple):
-    """Where messages of one topic were, and their keys; columns of equal length."""
-
-    topic: str
-    offsets: list[int]
-    keys: list[bytes | None]
-
-    def some(self, rows: Bool) -> Addresses:
-        """Return those of some rows."""
-        kept = rows.tolist()
-        return Addresses(self.topic, list(compress(self.offsets, kept)), list(compress(self.keys, kept)))
-
-
 class Origin(Protocol):
     """Where the messages of a tick came from."""
 
     def addresses(self, numbers: Sequence[int]) -> Addresses:
         """Return where the messages with these numbers in the tick, from 0, were."""
-
-
-class Letter(NamedTuple):
-    """A rejected message as it was received, and why it was rejected; a tombstone's value is empty.
-
-    ``chunk`` is the number of a chunk in its bundle, from 0; None: the letter is a whole message.
-    """
-
-    reason: str
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes
-    chunk: int | None = None
 
 
 def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[int, Letter]) -> list[Outgoing]:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from beatwire.errors import printable
 from beatwire.records import I32, I64, Outgoing, RawTick, Rejects
-from beatwire.wire.dead_letters import Addresses, Letter
+from beatwire.records.letters import Addresses, Letter
 from beatwire.wire.names import DEAD_LETTERS
 
 CONTENT_TYPE = "application/vnd.apache.arrow.stream"

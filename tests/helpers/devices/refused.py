@@ -6,8 +6,8 @@ from typing import Any
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
+from beatwire.records.letters import Addresses
 from beatwire.wire.avro import encode_chunk
-from beatwire.wire.dead_letters import Addresses
 from hostile_senders import heart
 from laws import START_US, Run, collect
 

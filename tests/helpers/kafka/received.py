@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from beatwire.records import Outgoing
-from beatwire.wire.dead_letters import Addresses, Letter, letters_of
+from beatwire.records.letters import Addresses, Letter
+from beatwire.wire.dead_letters import letters_of
 from beatwire.wire.names import DEAD_LETTERS
 
 

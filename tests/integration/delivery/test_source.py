@@ -9,8 +9,8 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.records import Expired
+from beatwire.records.letters import Addresses
 from beatwire.wire import names
-from beatwire.wire.dead_letters import Addresses
 from confluent_kafka import TopicPartition
 from kafka_messages import send, take
 

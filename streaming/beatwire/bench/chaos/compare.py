@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from beatwire.records.letters import Letter
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
-from beatwire.wire.dead_letters import Letter
 
 SCORE_TOLERANCE = 1e-4  # law 1: float32 sums of a batch depend on its size
 _APPROXIMATE = {"score", "map_x", "map_y"}

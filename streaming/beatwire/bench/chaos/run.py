@@ -26,9 +26,9 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import group_lag
 from beatwire.kafka.local import broker
 from beatwire.kafka.reading.readers import read_letters_by_message, read_to_end
+from beatwire.records.letters import Letter
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
-from beatwire.wire.dead_letters import Letter
 
 GROUP = "chaos"
 _START_S = 120.0  # until the first workers have joined

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from beatwire.kafka.consuming.progress import Beginning
 from beatwire.records import I32, I64, U8, Expired, RawTick
-from beatwire.wire.dead_letters import Addresses
+from beatwire.records.letters import Addresses
 
 _SHORT_RUN = 32  # messages; in a shorter run all timestamps are read: bisection would not save any
 

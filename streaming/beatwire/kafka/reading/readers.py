@@ -18,9 +18,10 @@ from beatwire.alerts.rules import NUMBERS
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.records.letters import Letter
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
-from beatwire.wire.dead_letters import Letter, letters_in
+from beatwire.wire.dead_letters import letters_in
 from beatwire.wire.fields import Unusable
 
 _OFF = "off"
