@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -189,6 +190,7 @@ def test_an_id_is_waited_for_no_longer_than_stated_and_no_other_one_after_it(
         reports.wait(1)
         wait_until(lambda: not schemas.waiting([schema_id]))
         assert not schemas.missing([schema_id])
+        wait_until(lambda: schemas._away_s is not None and time.monotonic() - schemas._away_s > writer_schemas.HOLD_S)
         assert not schemas.missing([77])
         server.start()
         wait_until(lambda: schemas.missing([schema_id]) is not None and schema_id in schemas.known)
