@@ -1,5 +1,6 @@
 """The processes that compile a card's kernels: what is said, what is stored, and when they end. No card is needed."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -80,17 +81,35 @@ def test_of_two_that_start_at_once_one_compiles(monkeypatch: pytest.MonkeyPatch,
     assert said.count("another process has compiled them") == (len(said) == 4)  # or the second began when all was done
 
 
-def test_a_process_ends_with_the_one_that_started_it() -> None:
+def serving(compiles: str) -> "subprocess.Popen[bytes]":
+    """Return a process that serves; in place of a card's kernels there is one, which is compiled by some Python."""
     script = f"""
-import sys, time
+import time
+from pathlib import Path
+from tempfile import mkdtemp
 from beatwire.service import card_kernels
-card_kernels.end_with(sys.stdin.buffer)
-print("begins", flush=True)
-time.sleep({LIMIT_S})
+
+class Kernel:
+    def compile(self, _):
+        print("begins", flush=True)
+        {compiles}
+
+card_kernels.ListingCard = object
+card_kernels.listed = lambda _: {{("kernel", ()): Kernel()}}
+card_kernels._serve(Path(mkdtemp()))
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as helper:
+    return subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    with serving(f"time.sleep({LIMIT_S})") as helper:
         assert helper.stdin is not None
         assert helper.stdout is not None
         assert helper.stdout.readline() == b"begins\n"
         helper.stdin.close()
-        assert helper.wait(LIMIT_S) == 1
+        assert helper.wait(LIMIT_S) == -signal.SIGTERM
+
+
+def test_a_process_that_has_compiled_everything_has_not_failed() -> None:
+    with serving("pass") as helper:
+        assert helper.wait(LIMIT_S) == 0

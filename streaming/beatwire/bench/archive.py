@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.api.archive import run_archive
 from beatwire.archives.cluster import check_installed, connected
-from beatwire.backends.choose import has_driver
+from beatwire.backends.cuda.card import missing
 from beatwire.bench.recording import RATE_HZ, write_csv
 from beatwire.bench.result import Log, Result
 from beatwire.errors import FatalError, UserError
@@ -66,7 +66,7 @@ def archive_s(source: Path, out: Path, processes: int, log: Log, backend: str = 
 
 def cards() -> int:
     """Return the number of cards that ``archive`` would use."""
-    if not has_driver() or find_spec("cupy") is None:
+    if missing() is not None:
         return 0
     import cupy
 

@@ -7,16 +7,14 @@ none has compiled, because a process ended, is compiled when it is first launche
 
 import contextlib
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +30,7 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import U8
 from beatwire.service.rehearsal import rehearse
+from beatwire.signals import stop_with_parent
 
 MOST_PROCESSES = 8
 POOL_BYTES = 256 << 20  # of a process that compiles
@@ -91,13 +90,14 @@ def listed(card: Any) -> dict[Key, Any]:
     for _ in backend.rehearsals():
         rehearse(backend)
     Pipeline(Settings(detector="network"), backend)  # whose kernels are launched when it is made
-    order = {name: number for number, name in enumerate(table())}
-    return dict(sorted(card.listed.items(), key=lambda item: order.get(_body(item[0]), len(order))))
+    longest_first = list(table())
 
+    def place(key: Key) -> int:
+        """Return the place of the body of a kernel: of the longest name with which that of the kernel begins."""
+        bodies = [name for name in longest_first if key[0].startswith(name)]
+        return longest_first.index(max(bodies, key=len)) if bodies else len(longest_first)
 
-def _body(key: Key) -> str:
-    """Return the name of the body of a kernel: the longest one with which the name of the kernel begins."""
-    return max((name for name in table() if key[0].startswith(name)), key=len, default="")
+    return {key: card.listed[key] for key in sorted(card.listed, key=place)}
 
 
 def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]]:
@@ -176,19 +176,9 @@ def _compile_in_processes(count: int) -> list[str]:
     return failed
 
 
-def end_with(parent: IO[bytes]) -> None:
-    """End this process when ``parent``, the standard input that another process holds, ends."""
-
-    def wait() -> None:
-        parent.read()
-        os._exit(1)
-
-    threading.Thread(target=wait, name="parent", daemon=True).start()
-
-
 def _serve(claims: Path) -> None:
     """Compile what no other process has claimed."""
-    end_with(sys.stdin.buffer)
+    stop_with_parent()
     for (_, types), kernel in unclaimed(listed(ListingCard()), claims):
         kernel.compile(types)
 

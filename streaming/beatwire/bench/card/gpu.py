@@ -25,6 +25,7 @@ from beatwire.bench.card.gpu_ticks import (
 )
 from beatwire.bench.graph import ticks_for
 from beatwire.bench.result import Log, Result
+from beatwire.jit.threads import cores, using
 from beatwire.records import RawTick
 from beatwire.service.process_tuning import keep_freed_memory
 
@@ -48,7 +49,8 @@ def measure(log: Log) -> Iterator[Result]:
         return
 
     def timed(name: str, ticks: list[RawTick], warm: int = WARM) -> TickTimes:
-        times = time_ticks(card, ticks, warm)
+        with using(cores()):  # as a monitor of one worker has them
+            times = time_ticks(card, ticks, warm)
         log(
             f"gpu: {name}: GPU {times.gpu_ms:.3f} ms, tick {times.tick_ms:.2f} ms, {times.beats:.0f} beats per tick, "
             f"{times.up_bytes / 1e6:.1f} MB uploaded, {times.held_bytes / 2**20:.0f} MiB held, "

@@ -11,7 +11,6 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.bench.card.gpu_card import TimedCard
 from beatwire.jit import cpu
-from beatwire.jit.threads import cores, using
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
@@ -70,15 +69,7 @@ class TickTimes:
 
 
 def time_ticks(card: TimedCard, ticks: list[RawTick], warm: int = WARM) -> TickTimes:
-    """Run ticks through a new graph on a card and all cores, as a monitor of one worker does.
-
-    The first ``warm`` are not counted.
-    """
-    with using(cores()):
-        return _time_ticks(card, ticks, warm)
-
-
-def _time_ticks(card: TimedCard, ticks: list[RawTick], warm: int) -> TickTimes:
+    """Run ticks through a new graph on a card; the first ``warm`` are not counted."""
     pipeline = Pipeline(Settings(), CudaBackend(card, "bench"))
     beats: list[int] = []
     pipeline.subscribe(pipeline.gathered, lambda found: beats.append(len(found.slot)))
