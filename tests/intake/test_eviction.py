@@ -10,6 +10,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.records.columns import CHUNK_ID_HASH
+from beatwire.records.messages import Taken
 from beatwire.service.observing.drift_figures import figures
 from beatwire.stages import decode, unbundle
 from beatwire.stages.support.streams.directory import Directory
@@ -32,6 +33,7 @@ def sent(first: int, at_s: float, stream: str = "bed") -> SentChunk:
 def test_slots_of_evicted_streams_are_reused_and_every_other_stream_keeps_its_own(digest: int | None) -> None:
     rng = np.random.default_rng(1)
     directory, alive, evicted = Directory(60), dict[str, int](), list[int]()
+    sent_then = list[tuple[Taken, list[bytes]]]()
     for generation in range(200):
         directory.give_back(np.array(evicted, np.int64))
         names = [
@@ -47,10 +49,13 @@ def test_slots_of_evicted_streams_are_reused_and_every_other_stream_keeps_its_ow
             assert alive.setdefault(name, s) == s
             assert (directory.names[s], directory.keys[s]) == (name, name.encode())
         assert len(set(alive.values())) == len(alive) == directory.known
+        sent_then.append((Taken(directory.keys, slot), [name.encode() for name in names]))
         leaving = rng.permutation(list(alive))[: max(0, len(alive) - 40)].tolist()
         evicted = [alive.pop(name) for name in leaving]
         directory.evict(np.array(evicted, np.int64))
     assert len(directory.names) <= 60
+    for keys, then in sent_then:  # of messages that are still to be sent
+        assert keys == then
 
 
 def test_a_stream_that_moves_when_partitions_are_added_is_released_after_two_minutes_and_others_are_not() -> None:

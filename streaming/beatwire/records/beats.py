@@ -1,5 +1,6 @@
 """Records of heartbeats: from classified peaks to messages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -186,15 +187,15 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Messages of one topic: keys, values and headers of each.
+    """Messages of one topic: keys, values and headers of each; they may be made when they are taken.
 
     ``records`` is the number of records that they contain, where that is not one each (``wire.dead_letters``).
     ``tombstones``: they have no values, and remove what compacted topics have under their keys.
     """
 
     topic: str
-    keys: list[bytes | None]
-    values: list[bytes]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes]
     headers: list[list[tuple[str, bytes]]] | None = None
     records: int | None = None
     tombstones: bool = False

@@ -4,7 +4,7 @@ In:    Alerts, with the beats of the tick
 Out:   list of Outgoing
 State: nothing but its settings
 
-Beats are encoded by a kernel into one buffer, which is cut into messages: the only Python code that runs per beat.
+A kernel encodes the beats into one buffer, and no Python code runs per beat: the sender takes each out of the buffer.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from beatwire.kernels.classes.beat_class import LETTERS
 from beatwire.kernels.intake.avro import FLOATS
 from beatwire.records import F32, I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
+from beatwire.records.messages import Slices, Taken
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.avro import string_table
@@ -115,12 +116,11 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED + _CLASS
     messages = BeatMessages(np.empty(b * width, np.uint8), np.empty(b, np.int64), width)
     cpu.kernels.write_beat(b, messages, directory.stream_ids, fields, BeatLabels(*state.labels, label, letter), model)
-    joined = messages.buffer.tobytes()
-    keys = [directory.keys[s] for s in beats.slot.tolist()]
+    keys = Taken(directory.keys, beats.slot)
     return Outgoing(
         BEATS,
         keys,
-        [joined[i * width : end] for i, end in enumerate(messages.stop.tolist())],
+        Slices(messages.buffer, messages.stop, width),
         beat_headers(keys, beats.session, beats.sample, beats.time_us)
         if state.settings.cloud_events == "all"
         else None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from beatwire.jit import cpu
 from beatwire.kernels.intake import avro
@@ -31,7 +32,8 @@ class Directory:
 
     most         streams at most
     reserved     what no stream of a device may be called: alerts about the feed and about a partition have it as stream
-    names, keys  stream ids, as text and as bytes
+    names        stream ids
+    keys         object [slots], the same as bytes; another array once streams leave: messages to be sent refer to this
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
     partition    int32 [slots]: partition of the last chunk
     bundled      bool [slots]: a chunk came in a bundle, whose key and not the stream's own chose the partition
@@ -42,7 +44,7 @@ class Directory:
     most: int
     reserved: str = ""
     names: list[str] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
+    keys: NDArray[np.object_] = field(default_factory=lambda: np.full(64, b"", np.object_))
     ids: U8 = field(default_factory=lambda: np.zeros((64, avro.MAX_ID), np.uint8))
     id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
@@ -87,8 +89,10 @@ class Directory:
 
     def give_back(self, slots: I64) -> None:
         """Allow new streams to claim slots of evicted ones."""
+        self.keys = self.keys.copy()
+        self.keys[slots] = b""
         for slot in slots.tolist():
-            self.names[slot], self.keys[slot] = "", b""
+            self.names[slot] = ""
             self._free.append(slot)
 
     def look_up(self, payload: U8, ints: I64) -> I64:
@@ -153,15 +157,14 @@ class Directory:
         if slot == self.capacity:
             self._grow()
         self.names.append("")
-        self.keys.append(b"")
         self._digests.append(0)
         return slot
 
     def _grow(self) -> None:
         more = room_for(self.capacity + 1)
-        for name in ("ids", "id_size", "partition", "bundled"):
+        for name in ("keys", "ids", "id_size", "partition", "bundled"):
             old = getattr(self, name)
-            grown = np.zeros((more, *old.shape[1:]), old.dtype)
+            grown = np.full((more, *old.shape[1:]), b"" if name == "keys" else 0, old.dtype)
             grown[: len(old)] = old
             setattr(self, name, grown)
 
