@@ -1,7 +1,9 @@
 """Archives: results equal those of analyze to the bit; what is done stays done."""
 
+import itertools
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import beatwire
@@ -13,6 +15,7 @@ from beatwire.api.archive import read_table
 from beatwire.archives import work
 from beatwire.archives.store import Store
 from beatwire.errors import UserError
+from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.recordings.synthetic.person import synthesise
 from distributed import Client
 from page_folder import write_table
@@ -30,6 +33,24 @@ def test_tables_equal_those_of_analyze_to_the_bit(records: Path, client: Client,
         source = records / name if name.endswith(".csv") else records / "wfdb" / name
         assert_as_analyzed(out, source, name, lead)
     assert row(out, NAMES[2])["beats"] == 0
+
+
+def test_what_stops_an_analysis_midway_leaves_nothing_to_the_next(
+    records: Path, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch, calls = ShardBatch._finish, itertools.count()
+
+    def failing(batch: ShardBatch, results: ShardResults) -> Callable[[], None]:
+        if next(calls) == 1:
+            raise RuntimeError("midway")
+        return fetch(batch, results)
+
+    monkeypatch.setattr(ShardBatch, "_finish", failing)
+    done = run(patterns(records), tmp_path / "out", client)
+    assert len(done.failed) == 1
+    for name in set(done.rows) - set(done.failed):
+        source = records / name if name.endswith(".csv") else records / "wfdb" / name
+        assert_as_analyzed(tmp_path / "out", source, name, "all")
 
 
 def test_a_table_is_a_dask_frame_with_a_partition_a_recording(folder: Path, client: Client, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 In:    :class:`Found` and :class:`Work`
 Out:   the row of the recording, which is written too
-State: the backend and the kernels of the process
+State: the backend of the process, its kernels, and the graphs of each thread
 
 What is wrong with a recording is its row: it has failed, with the reason. A process that dies takes its recording with
 it; Dask gives that to another one (``beatwire.archives.run``).
 """
 
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -25,7 +26,8 @@ from beatwire.backends.base import Backend
 from beatwire.backends.choose import choose
 from beatwire.errors import LostCardError, UserError, printable
 from beatwire.model.checkpoint import load_model
-from beatwire.offline.analyze import LONG_PASS_S, Analysis, analyze
+from beatwire.offline.analyze import LONG_PASS_S, Analysis, analyze_with
+from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.results.exports import alerts_table, beats_table
 from beatwire.offline.results.quality import quality_table
 from beatwire.offline.results.summary import summarize
@@ -57,6 +59,11 @@ class Work:
     backend: str = "cpu"
     memory_bytes: int | None = None
     report: bool = False
+
+    @property
+    def model_path(self) -> Path | None:
+        """The file of the model; None: the one in the package."""
+        return None if self.model is None else Path(self.model)
 
     def is_done(self, row: dict[str, Any] | None, found: Found) -> bool:
         """Return True if a row says that this is done, of the files as they are."""
@@ -111,11 +118,7 @@ def _analyzed(found: Found, work: Work, store: Store) -> dict[str, Any]:
     recording = as_recording(
         found.source, work.fs, column=work.column, lead=work.lead, gain=work.gain, xp=library(backend)
     )
-    model = None if work.model is None else Path(work.model)
-    analysis = analyze(
-        recording, settings=replace(Settings(model=model), pass_s=LONG_PASS_S), backend=backend,
-        memory_bytes=work.memory_bytes, most_graphs=_threads(),
-    )  # fmt: skip
+    analysis = _KEPT.analyze(recording, work, backend)
     quality = quality_table(recording, analysis.beats)
     store.write("beats", found.name, beats_table(analysis.beats, recording.rate_hz))
     store.write("alerts", found.name, alerts_table(analysis.alerts, recording.rate_hz))
@@ -124,7 +127,7 @@ def _analyzed(found: Found, work: Work, store: Store) -> dict[str, Any]:
     report = None
     if work.report:
         report = store.report(found.name)
-        _write_report(found.source, recording, analysis, model, report, store, notes.append)
+        _write_report(found.source, recording, analysis, work, report, store, notes.append)
     summary = summarize(recording, analysis, quality)
     row = {name: summary[name] for name in SCHEMAS[RECORDINGS] if name in summary}
     return row | {
@@ -137,7 +140,7 @@ def _analyzed(found: Found, work: Work, store: Store) -> dict[str, Any]:
 
 
 def _write_report(
-    source: str, recording: Recording, analysis: Analysis, model: Path | None, path: str, store: Store,
+    source: str, recording: Recording, analysis: Analysis, work: Work, path: str, store: Store,
     notes: Callable[[str], None],
 ) -> None:  # fmt: skip
     from beatwire.report.annotations import annotations_of
@@ -145,7 +148,7 @@ def _write_report(
     from beatwire.report.study import study_of
 
     on_host = replace(recording, samples=host_array(recording.samples))
-    study = study_of(on_host, analysis, load_model(model), annotations_of(source, recording, notes))
+    study = study_of(on_host, analysis, load_model(work.model_path), annotations_of(source, recording, notes))
     store.put(path, report_html(study).encode())
 
 
@@ -162,6 +165,27 @@ def _backend(kind: str, memory_bytes: int | None) -> Backend:
     backend = choose(kind, limit_bytes=memory_bytes)
     compile_kernels(lambda _: None, backend)
     return backend
+
+
+class _Kept(threading.local):
+    """The graphs of a thread of a worker, and what they were made of: the next recording uses them, too."""
+
+    made_of: tuple[Any, ...] | None = None
+    analyzer: Analyzer | None = None
+
+    def analyze(self, recording: Recording, work: Work, backend: Backend) -> Analysis:
+        """Analyze a recording."""
+        made_of = (work.model, work.backend, work.memory_bytes, _threads())
+        analyzer, self.analyzer = self.analyzer, None  # what an error left in them no other recording meets
+        if analyzer is None or made_of != self.made_of:
+            settings = replace(Settings(model=work.model_path), pass_s=LONG_PASS_S)
+            analyzer = Analyzer(settings, backend=backend, memory_bytes=work.memory_bytes, most_graphs=_threads())
+        analysis = analyze_with(analyzer, recording)
+        self.made_of, self.analyzer = made_of, analyzer
+        return analysis
+
+
+_KEPT = _Kept()
 
 
 def _threads() -> int:

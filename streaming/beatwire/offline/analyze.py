@@ -54,6 +54,22 @@ class Analysis:
         return tables.arrow(self.beats)
 
 
+def analyze_with(
+    analyzer: Analyzer,
+    recording: Recording,
+    stream: str = "analyze",
+    progress: Callable[[float], None] = lambda _: None,
+) -> Analysis:
+    """Find the beats and alerts of a recording by graphs that have been made: models are not read again.
+
+    Parameters and errors as of ``analyze``; after an error, make another analyzer.
+    """
+    collector = Collector(analyzer.model)
+    alerts, counts = analyzer.analyze(recording, stream, progress)
+    collector.add(alerts)
+    return Analysis(*collector.take(), counts, collector.model.name)
+
+
 def analyze(
     recording: Recording,
     *,
@@ -103,10 +119,7 @@ def analyze(
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     if chunks is None and chunk_ms is None:
         analyzer = Analyzer(settings, plan, backend, memory_bytes=memory_bytes, most_graphs=most_graphs)
-        collector = Collector(analyzer.model)
-        alerts, counts = analyzer.analyze(recording, stream, progress)
-        collector.add(alerts)
-        return Analysis(*collector.take(), counts, collector.model.name)
+        return analyze_with(analyzer, recording, stream, progress)
     recording = replace(recording, samples=tables.host_array(recording.samples))
     held = hold_last(recording.samples, recording.rate_hz)
     pipeline = Pipeline(settings, backend)
