@@ -155,7 +155,7 @@ def test_rings_of_the_size_of_the_graph_hold_all_samples_that_a_pass_reads(seed:
     rng = np.random.default_rng(seed)
     queue = arrive(rng, [device(rng, f"bed-{k}", 2, 150, 0.4) for k in range(3)])
     aligner, oracles = Aligner(SHORT), defaultdict(new_oracle)
-    back = round((SHORT.decide_s + 0.40) * RATE_HZ)
+    back, longest = round((SHORT.nms.block_s + SHORT.design.delay_s) * RATE_HZ), SHORT.longest_pass_s * RATE_HZ
     for at in range(0, len(queue), 50):
         tick = queue[at : at + 50]
         reasons_of(oracles, tick)
@@ -167,6 +167,7 @@ def test_rings_of_the_size_of_the_graph_hold_all_samples_that_a_pass_reads(seed:
             ):
                 known = oracles[aligner.directory.names[slot]].past[int(session), int(base)]
                 needed = np.arange(max(base, start - back), stop)
+                assert stop - start <= longest
                 truth = filled(np.array([known[a] for a in sorted(known)], np.int64).T, HOLE)[:, needed - base]
                 np.testing.assert_array_equal(x[lane][:, needed % x.shape[2]], truth)
 

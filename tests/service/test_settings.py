@@ -36,9 +36,9 @@ def test_rings_are_long_enough_for_a_pass_the_reorder_window_and_the_samples_tha
     changed: dict[str, float],
 ) -> None:
     s = Settings(**changed)
-    behind_s = s.decide_s + s.beats().before_s
-    assert s.ring_s >= behind_s + s.pass_s + s.bridge_s + 2 * s.reorder_s
-    assert s.response_ring_s >= s.pass_s + s.bridge_s + s.reorder_s + s.nms.left_s + s.nms.right_s
+    assert s.longest_pass_s > max(s.pass_s, s.reorder_s, s.bridge_s)
+    assert s.ring_s >= s.nms.block_s + s.design.delay_s + s.longest_pass_s + s.reorder_s
+    assert s.response_ring_s >= s.longest_pass_s + s.nms.right_s + s.nms.left_s + s.design.delay_s
     assert s.decide_s < 0.35
 
 

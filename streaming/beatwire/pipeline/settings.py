@@ -43,6 +43,8 @@ from beatwire.stages.support.streams.waiting import WaitingRoom
 Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
+HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
+ROUNDED_S = 0.06  # three samples at 50 Hz: durations are rounded one by one
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
 
 
@@ -98,18 +100,24 @@ class Settings(Streams):
     @property
     def decide_s(self) -> float:
         """Return the seconds after a sample that a decision about it depends on."""
-        return self.design.support_s + self.design.box_s / 2 + self.nms.right_s
+        return self.design.delay_s + self.nms.right_s
+
+    @property
+    def longest_pass_s(self) -> float:
+        """Return the longest stretch of a stream that becomes final in one pass, see ``kernels.intake.align``."""
+        return max(self.pass_s, self.reorder_s, self.bridge_s) + HELD_BACK_S
 
     @property
     def response_ring_s(self) -> float:
-        """Return the seconds of responses to keep: behind a pass, in it, and ahead of it."""
-        return self.pass_s + self.reorder_s + self.bridge_s + max(self.nms.left_s, REACH_S) + 2 * self.decide_s + 0.1
+        """Return the seconds of responses to keep: in a pass, and behind the oldest peak that it decides."""
+        behind_s = max(self.nms.left_s + self.design.delay_s, REACH_S)
+        return self.longest_pass_s + self.nms.right_s + behind_s + ROUNDED_S
 
     @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
-        behind_s = BACK_S + self.decide_s if self.detector == "network" else self.nms.block_s
-        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + behind_s + 0.15
+        behind_s = BACK_S + self.decide_s if self.detector == "network" else self.nms.block_s + self.design.delay_s
+        return behind_s + self.longest_pass_s + self.reorder_s + ROUNDED_S
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""

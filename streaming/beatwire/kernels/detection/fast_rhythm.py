@@ -31,7 +31,7 @@ from beatwire.records.selection import BeatSettings
 SHORTEST, LONGEST, APART, HALF_WAVE, EXPIRES, FARTHEST, FORGIVEN = range(7)
 LINK_S = (0.16, 0.30, 0.14, 0.07, 8.0, 1.0, 10.0)
 DECIDE = len(LINK_S)  # samples until a response and what ``kernels.detection.nms`` compares it with are known
-REACH_S = LINK_S[FARTHEST] + LINK_S[APART] + LINK_S[LONGEST]  # of responses before a peak
+REACH_S = LINK_S[FARTHEST] + LINK_S[APART]  # of responses before a peak
 NEEDED = 6  # links in a row: the rhythm is fast
 MOST_LINKS = 5  # from a peak to the one before
 SPREAD = 15  # per cent by which links may differ in length

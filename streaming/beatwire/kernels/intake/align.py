@@ -252,7 +252,7 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
         first = expected
     while first < run.stop:
         room = int(limits[LIMIT_PASS] - (state[SLOT_EXPECTED] - state[SLOT_PASS_BASE]))
-        if room <= 0:
+        if room <= 0 or is_too_long(state, limits, int(state[SLOT_EXPECTED])):
             state[SLOT_PASS] += 1
             open_pass(slots, slot, rows)
             continue
@@ -266,6 +266,14 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
         passed = int(state[SLOT_EXPECTED]) - first
         first += passed
         at += 2 * passed
+
+
+def is_too_long(state: I64, limits: I64, to: int) -> bool:
+    """Return True if a pass that has begun would be too long if it went to ``to``, and to the end of what is pending."""
+    if state[SLOT_PENDING] > 0:
+        to = max(to, int(state[FIRST_PENDING + 2 * state[SLOT_PENDING] - 1]))
+    base = state[SLOT_PASS_BASE]
+    return bool(state[SLOT_EXPECTED] > base and to - base > limits[LIMIT_PASS])
 
 
 def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
@@ -287,7 +295,7 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
     rows.sizes[BRIDGED] += 1
     if missing > limits[LIMIT_HOLE] and expected > state[SLOT_FINAL]:
         finish(state, rows, expected, int(limits[LIMIT_HOLE]))
-    if expected - state[SLOT_PASS_BASE] >= limits[LIMIT_PASS]:
+    if is_too_long(state, limits, resume):
         state[SLOT_PASS] += 1
         open_pass(slots, slot, rows)
     if missing > limits[LIMIT_HOLE]:

@@ -27,6 +27,11 @@ class Design:
     support_s: float = 0.056
     box_s: float = 0.050
 
+    @property
+    def delay_s(self) -> float:
+        """Return the seconds after a sample that its response depends on."""
+        return self.support_s + self.box_s / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
