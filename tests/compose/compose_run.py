@@ -34,6 +34,7 @@ STREAMS = 8
 PAGE = f"http://127.0.0.1:8765/?token={TOKEN}"
 GROUP = "beatwire"
 LARGEST_GB = 0.8
+READY_S = 5
 COMPILES = "compiling the kernels"
 
 
@@ -52,6 +53,7 @@ class Run:
         self.podman, self.services = podman, podman.services
         self.broker = Cluster("127.0.0.1:29092,127.0.0.1:29093,127.0.0.1:29094" if cluster else "127.0.0.1:29092")
         self._began = self._step = time.monotonic()
+        self._seen = datetime.now(UTC)
         self.order: list[str] = []
         while len(self.order) < len(self.services):
             ready = [name for name in self.services if self._needs(name) <= {*self.order}]
@@ -66,7 +68,7 @@ class Run:
     def _needs(self, name: str) -> set[str]:
         return {other for other in self.services[name].get("depends_on", {}) if other in self.services}
 
-    def wait(self, what: str, done: Callable[[], object], within_s: float = 120.0) -> None:
+    def wait(self, what: str, done: Callable[[], object], within_s: float = 120.0, *, every_s: float = 0.2) -> None:
         """Wait until something is so, else stop with the last lines of all logs."""
         deadline = time.monotonic() + within_s
         while not done():
@@ -74,7 +76,8 @@ class Run:
                 logs = [(name, self.podman("logs", "--tail=15", _container(name), check=False)) for name in self.order]
                 print(*(f"--- {name}\n{log}" for name, log in logs), sep="\n")
                 raise SystemExit(f"expected within {within_s:g} s: {what}")
-            time.sleep(0.2)
+            time.sleep(every_s)
+        self._seen = datetime.now(UTC)
 
     def works(self, name: str) -> bool:
         """Return True if a service is healthy, or has done its work."""
@@ -89,9 +92,7 @@ class Run:
         def wait_for(name: str) -> None:
             if name not in seen:
                 self.wait(f"{name} healthy, or ended with 0", lambda: self.works(name))
-                started = self.podman.inspect(_container(name), "{{json .State.StartedAt}}").strip('"')
-                took = (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
-                self.say(f"up {name}: works, seen {took:.1f} s after its start")
+                self.say(f"up {name}: works, seen {self._since_start_s(name):.1f} s after its start")
                 seen.add(name)
 
         for name in self.order:
@@ -106,6 +107,19 @@ class Run:
         enough = sum(end_offsets(self.broker, names.BEATS).values()) + STREAMS
         self.wait("a moving ward on the page", _page_moves, 180.0)
         self.wait("beats of all streams", lambda: sum(end_offsets(self.broker, names.BEATS).values()) > enough)
+
+    def starts(self, name: str, port: int) -> None:
+        """Stop a service and start it; say after which time it answers that it is ready."""
+        self.podman.compose("stop", name)
+        self.podman("start", _container(name))
+        networks = json.loads(self.podman.inspect(_container(name), "{{json .NetworkSettings.Networks}}"))
+        address = next(iter(networks.values()))["IPAddress"]
+        self.wait(f"{name} ready", lambda: _answers(f"http://{address}:{port}/readyz"), every_s=0.02)
+        self.say(f"start {name}: ready {self._since_start_s(name):.1f} s after its start; at most {READY_S}, idle")
+
+    def _since_start_s(self, name: str) -> float:
+        started = self.podman.inspect(_container(name), "{{json .State.StartedAt}}").strip('"')
+        return (self._seen - datetime.fromisoformat(started)).total_seconds()
 
     def restart(self, name: str) -> None:
         """Restart a service, and wait until it works and the ward moves."""
@@ -165,6 +179,15 @@ def _page_moves() -> bool:
         return False
 
 
+def _answers(url: str) -> bool:
+    """Return True if an address answers that all is well."""
+    try:
+        with urllib.request.urlopen(url, timeout=1) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
 def measured(at: float) -> int:
     """Return how many workers Prometheus knew at a time, from its own store."""
     query = urllib.parse.urlencode({"query": "beatwire_ready", "time": at})
@@ -194,6 +217,7 @@ def check_stack(run: Run) -> None:
     run.ward_moves()
     run.say("the page shows a moving ward")
     run.wait("metrics of the monitor", lambda: measured(time.time()), 60.0)
+    run.starts("monitor", 9100)
     for name in run.order:
         run.restart(name)
     kept, at = run.stored(), time.time()
