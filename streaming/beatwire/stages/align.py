@@ -34,8 +34,7 @@ from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_
 from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.streams.admission import WAITS, Admission
 from beatwire.stages.support.streams.align_groups import Grouped, Stop
-from beatwire.stages.support.streams.align_tables import occurring, positions_of
-from beatwire.stages.support.streams.banks import find_banks
+from beatwire.stages.support.streams.align_tables import positions_of, seen_in
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.placements import placements
 from beatwire.stages.support.streams.rejections import KINDS, reason_of
@@ -97,14 +96,14 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
     admission, rejected = state.admission, list[tuple[int, Fault]]()
     _free_what_was_left(state)
-    chunks, waited = admission.exchange(chunks, state.tick, state.directory, state.slots)
+    chunks, waited, bank = admission.exchange(chunks, state.tick, state.directory, state.slots)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
         rejected.append((int(chunks.message[i]), Fault.of("stream", f"align: {reason}")))
     _make_room(state)
     state.tick += 1
     in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
-    given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
+    given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, bank, in_force)
     rows, verdicts, strays = _align(state, given)
     for number, reason in admission.waiting.hold(chunks, strays, state.tick - 1):
         rejected.append((number, Fault.of("stray", f"align: {reason}")))
@@ -115,16 +114,14 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         reason = reason_of(stream, code, expected, given, i, admission.banks)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[slot_columns.DUPLICATES :]
-    kind = rows.event[:, EVENT_KIND]
-    clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]
-    events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
-    no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
-    seen = occurring(slot[no_room | (verdicts.code == arrivals.PLACED)], len(state.slots))
+    events, clocks, limits = _split_events(rows.event)
+    no_room = np.flatnonzero((verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK))
+    seen = seen_in(slot, verdicts.code, len(state.slots))
     _find_silent(state, chunks, seen)
     before = state.columns
     state.columns, used = positions_of(state.slots, state.tick)
-    if no_room.any():
-        used = np.union1d(used, occurring(slot[no_room], len(state.slots)))
+    if len(no_room):
+        used = np.union1d(used, slot[no_room])
     return state, Aligned(
         passes=placements(chunks, admission.banks, admission.lanes, rows._replace(event=events)),
         events=events,
@@ -147,6 +144,14 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     )
 
 
+def _split_events(event: I64) -> tuple[I64, I64, I64]:
+    """Return the events for later stages, those of device times, and those of limits; each keeps its order."""
+    kind = event[:, EVENT_KIND]
+    is_clock, is_limit = kind == CLOCK, kind == LIMITS_CHANGED
+    is_other = ~(is_clock | is_limit)
+    return event if is_other.all() else event[is_other], event[is_clock], event[is_limit]
+
+
 def _misfits_first(slot: I64, code: I64) -> I64:
     """Return the slots whose first chunk was rejected because of what the stream was."""
     misfit = (code >= arrivals.RATE_CHANGED) & (code <= arrivals.UNITS_CHANGED)
@@ -165,7 +170,6 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
     order of arrival of the chunks, whatever the groups.
     """
     n, admission = len(given.slot), state.admission
-    find_banks(admission.banks, given, given.bank)
     strays: list[int] = []
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
     durations = partial(_durations, state.settings)

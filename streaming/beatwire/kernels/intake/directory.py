@@ -1,6 +1,6 @@
 """Look up streams and banks: from the bytes of a stream id to its slot, from rate and leads to a bank."""
 
-from beatwire.records import F64, I64, U8
+from beatwire.records import F64, I32, I64, U8
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE, CHUNK_LEADS, CHUNK_RATE_HZ
 
@@ -43,6 +43,13 @@ def find_bank(i: int, ints: I64, floats: F64, banks: F64, bank: I64) -> None:
         if banks[k, 0] == floats[i, CHUNK_RATE_HZ] and banks[k, 1] == ints[i, CHUNK_LEADS]:
             found = k
     bank[i] = found
+
+
+def note_partition(slot: I64, partition: I32, known: I32) -> None:
+    """Write the partition of the last chunk of each stream, ``known`` by slot; the slot of a chunk is -1 for none."""
+    for i in range(slot.shape[0]):
+        if slot[i] >= 0:
+            known[slot[i]] = partition[i]
 
 
 def enter(table: I64, digest: int, slot: int) -> None:

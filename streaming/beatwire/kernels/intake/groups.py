@@ -5,10 +5,10 @@ keep their order of arrival; each group has rows of its own. ``order_rows`` copi
 group of all streams would have written them, so output does not depend on the number of groups.
 """
 
-from beatwire.kernels.intake.arrivals import DONE, align_chunk
+from beatwire.kernels.intake.arrivals import DONE, NO_BANK, PLACED, REFUSED, align_chunk
 from beatwire.records import I64, Bool
 from beatwire.records.alignment import AlignChunks, AlignGroups, AlignRows, AlignVerdicts, StreamState
-from beatwire.records.columns import EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS, PLACEMENT_COLUMNS
+from beatwire.records.columns import CHUNK_COUNT, EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS, PLACEMENT_COLUMNS
 from beatwire.records.samples import SlotColumns
 from beatwire.records.slot_columns import (
     EVENT_ROWS,
@@ -24,6 +24,45 @@ from beatwire.records.slot_columns import (
     SLOT_USED_US,
     STATUS,
 )
+
+_SHIFT = 32  # of a fraction in an integer
+
+
+def group_chunks(slot: I64, ints: I64, slots: int, groups: AlignGroups, samples: I64) -> None:
+    """Sort the chunks of a tick into groups of consecutive slots; those of a group keep their order.
+
+    Parameters
+    ----------
+    slot : int64 [n]
+        Of each chunk; a negative one counts as 0.
+    ints
+        The chunks, see ``records.Chunks``.
+    slots
+        Number of slots: those of ``slot`` are below it.
+    groups
+        ``chunk``, ``begin``, ``stop`` and ``at`` are written.
+    samples : int64 [g], written
+        Samples of the chunks of each group.
+    """
+    count = samples.shape[0]
+    scale = (count << _SHIFT) // max(1, slots)
+    for g in range(count):
+        groups.stop[g] = samples[g] = 0
+    for i in range(slot.shape[0]):
+        g = (max(0, int(slot[i])) * scale) >> _SHIFT
+        groups.stop[g] += 1
+        samples[g] += ints[i, CHUNK_COUNT]
+    end = 0
+    for g in range(count):
+        groups.begin[g] = groups.at[g] = end
+        end += groups.stop[g]
+        groups.stop[g] = end
+    for i in range(slot.shape[0]):
+        g = (max(0, int(slot[i])) * scale) >> _SHIFT
+        groups.chunk[groups.at[g]] = i
+        groups.at[g] += 1
+    for g in range(count):
+        groups.at[g] = groups.begin[g]
 
 
 def align_group(
@@ -52,6 +91,16 @@ def align_group(
             groups.wrote[i, 0] = sizes[PLACED_ROWS] - placed
             groups.wrote[i, 1] = sizes[FRESH_ROWS] - begun
             groups.wrote[i, 2] = sizes[EVENT_ROWS] - happened
+
+
+def count_before(wrote: I64, first: I64) -> None:
+    """Write where the rows of each chunk begin, int64 [n, 3]: the sums of ``wrote`` over the chunks before it."""
+    placed = begun = happened = 0
+    for i in range(wrote.shape[0]):
+        first[i, 0], first[i, 1], first[i, 2] = placed, begun, happened
+        placed += int(wrote[i, 0])
+        begun += int(wrote[i, 1])
+        happened += int(wrote[i, 2])
 
 
 def order_rows(g: int, groups: AlignGroups, first: I64, rows: AlignRows, ordered: AlignRows) -> None:
@@ -85,6 +134,13 @@ def take_place(i: int, order: I64, place: I64, taken: I64) -> None:
     row = place[order[i]]
     for k in range(PLACEMENT_COLUMNS):
         taken[i, k] = row[k]
+
+
+def mark_seen(slot: I64, code: I64, seen: Bool) -> None:
+    """Mark the slots of chunks that were placed, or for which there was no room; a negative slot is none."""
+    for i in range(slot.shape[0]):
+        if slot[i] >= 0 and (code[i] == PLACED or code[i] == REFUSED or code[i] == NO_BANK):
+            seen[slot[i]] = True
 
 
 def copy_position(i: int, slots: I64, tick: int, columns: SlotColumns, used: Bool) -> None:

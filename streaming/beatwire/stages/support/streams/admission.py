@@ -57,16 +57,28 @@ class Admission:
             return float(sum(self.lanes))
         return float(self.most_banks) if code == arrivals.NO_BANK else None
 
-    def exchange(self, chunks: Chunks, tick: int, directory: Directory, slots: I64) -> tuple[Chunks, I64]:
-        """Exchange the chunks that would open a bank with the waiting room."""
+    def exchange(self, chunks: Chunks, tick: int, directory: Directory, slots: I64) -> tuple[Chunks, I64, I64]:
+        """Exchange the chunks that would open a bank with the waiting room.
+
+        Returns
+        -------
+        Chunks, int64 [r], int64 [n]
+            See ``WaitingRoom.exchange``; and the bank of each chunk, -1: it has none yet.
+        """
+        bank = np.empty(len(chunks.ints), np.int64)
+        find_banks(self.banks, chunks, bank)
         may_wait = self.waiting.enough_s > 0 and len(self.banks) < self.most_banks
-        rows = without_bank(self.banks, chunks) if may_wait else np.zeros(0, np.int64)
+        rows = without_bank(self.banks, chunks, bank) if may_wait else np.zeros(0, np.int64)
         if len(rows):  # without a new session a stream may not change its rate: that is a reject
             slot = directory.look_up(chunks.payload, chunks.ints[rows])
             known = np.flatnonzero(slot >= 0)
             same = slots[slot[known], slot_columns.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
             rows = np.delete(rows, known[same])
-        return self.waiting.exchange(chunks, rows, tick, allowed_banks(self.banks, chunks))
+        placed, waited = self.waiting.exchange(chunks, rows, tick, allowed_banks(self.banks, chunks))
+        if placed is not chunks:
+            bank = np.empty(len(placed.ints), np.int64)
+            find_banks(self.banks, placed, bank)
+        return placed, waited, bank
 
     def admit(self, given: AlignChunks, i: int, durations: Callable[[float], Sequence[int]]) -> int:
         """Make sure that there is a free lane for the stream that begins with chunk ``i``; return the verdict.

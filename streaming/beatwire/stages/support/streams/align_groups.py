@@ -44,19 +44,14 @@ class Grouped:
 
     def __init__(self, given: AlignChunks, slots: int) -> None:
         n, count = len(given.slot), _groups(len(given.slot))
-        self._samples = counts = given.ints[:, CHUNK_COUNT]
-        if count == 1:
-            chunk, begin, samples = np.arange(n), np.array([0, n]), np.array([counts.sum()])
-        else:
-            group = (np.maximum(given.slot, 0) * count // max(1, slots)).astype(np.int16)
-            chunk = np.argsort(group, kind="stable")
-            begin = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))])
-            samples = np.bincount(group, counts, count).astype(np.int64)
-        room = 2 * np.diff(begin) + 128 + samples // 256
+        self._samples = given.ints[:, CHUNK_COUNT]
+        begin, stop, at, samples = np.empty((4, count), np.int64)
         wrote = np.zeros((n if count > 1 else 0, 3), np.int64)
-        self.groups = AlignGroups(
-            chunk, begin[:-1], begin[1:], begin[:-1].copy(), np.concatenate([[0], np.cumsum(room)]), wrote
-        )
+        groups = AlignGroups(np.empty(n, np.int64), begin, stop, at, np.zeros(count + 1, np.int64), wrote)
+        cpu.kernels.group_chunks(given.slot, given.ints, slots, groups, samples)
+        room = 2 * (stop - begin) + 128 + samples // 256
+        np.cumsum(room, out=groups.room[1:])
+        self.groups = groups
         self.rows = _empty_rows(int(room.sum()), np.zeros((count, _LINE), np.int64))
 
     @property
@@ -98,8 +93,8 @@ class Grouped:
         sizes = rows.sizes.sum(axis=0)[:SIZES]
         sizes[PASSES] = rows.sizes[:, PASSES].max(initial=0)
         if len(groups.at) > 1:
-            first = np.cumsum(groups.wrote, axis=0)
-            first -= groups.wrote
+            first = np.empty_like(groups.wrote)
+            cpu.kernels.count_before(groups.wrote, first)
             ordered = _empty_rows(int(sizes[:PASSES].max()), sizes)
             cpu.kernels.order_rows(len(groups.at), groups, first, rows, ordered)
             rows = ordered
@@ -108,10 +103,11 @@ class Grouped:
 
 
 def rehearse() -> None:
-    """Call the kernel that only several groups need, for no group: so it is compiled."""
+    """Call the kernels that only several groups need, for no group: so they are compiled."""
     none = np.zeros(0, np.int64)
     groups = AlignGroups(none, none, none, none, none, np.zeros((0, 3), np.int64))
     rows, ordered = _empty_rows(0, np.zeros((0, _LINE), np.int64)), _empty_rows(0, none)
+    cpu.kernels.count_before(groups.wrote, groups.wrote)
     cpu.kernels.order_rows(0, groups, groups.wrote, rows, ordered)
 
 

@@ -16,8 +16,16 @@ def positions_of(slots: I64, tick: int) -> tuple[SlotColumns, I64]:
     return columns, np.flatnonzero(used)
 
 
-def occurring(slot: I64, slots: int) -> I64:
-    """Return the slots that occur in ``slot``, each once, in ascending order; -1 is none."""
-    occurs = np.zeros(slots, np.bool_)
-    occurs[slot[slot >= 0]] = True
-    return np.flatnonzero(occurs)
+def seen_in(slot: I64, code: I64, slots: int) -> I64:
+    """Return the slots with a chunk that was placed or for which there was no room, each once, in ascending order.
+
+    Parameters
+    ----------
+    slot, code : int64 [n]
+        Slot of each chunk, -1: none, and its verdict.
+    slots
+        Number of slots.
+    """
+    seen = np.zeros(slots, np.bool_)
+    cpu.kernels.mark_seen(slot, code, seen)
+    return np.flatnonzero(seen)

@@ -17,18 +17,24 @@ def find_banks(banks: Sequence[Bank], chunks: Chunks | AlignChunks, bank: I64) -
     cpu.kernels.find_bank(len(bank), chunks.ints, chunks.floats, table, bank)
 
 
-def without_bank(banks: Sequence[Bank], chunks: Chunks) -> I64:
+def without_bank(banks: Sequence[Bank], chunks: Chunks, bank: I64) -> I64:
     """Return the rows of the chunks that have no bank; if there are no banks yet, the first chunk counts as one.
 
     In a replay a chunk has one if that was open at the commit of its partition.
+
+    Parameters
+    ----------
+    bank : int64 [n]
+        Bank of each chunk, see ``find_banks``.
     """
     if not len(chunks.ints):
         return np.zeros(0, np.int64)
     if chunks.open_banks is not None:
         return _not_open(chunks, chunks.open_banks)
-    first = Bank(0, float(chunks.floats[0, CHUNK_RATE_HZ]), int(chunks.ints[0, CHUNK_LEADS]))
-    bank = np.empty(len(chunks.ints), np.int64)
-    find_banks(banks or [first], chunks, bank)
+    if not banks:
+        first = Bank(0, float(chunks.floats[0, CHUNK_RATE_HZ]), int(chunks.ints[0, CHUNK_LEADS]))
+        bank = np.empty(len(chunks.ints), np.int64)
+        find_banks([first], chunks, bank)
     return np.flatnonzero(bank < 0)
 
 

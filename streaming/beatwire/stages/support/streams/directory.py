@@ -117,10 +117,9 @@ class Directory:
                 if reason := reasons[raw]:
                     refused.append((i, reason))
             slot[unknown] = self.look_up(chunks.payload, chunks.ints[unknown])
-        known = slot >= 0
-        self.partition[slot[known]] = chunks.partition[known]
+        cpu.kernels.note_partition(slot, chunks.partition, self.partition)
         if chunks.bundled is not None:
-            now = known & (chunks.message >= 0)
+            now = (slot >= 0) & (chunks.message >= 0)
             self.bundled[slot[now][chunks.bundled[chunks.message[now]]]] = True
         return slot, refused
 

@@ -51,7 +51,8 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     event = rows.event
     gaps = event[event[:, EVENT_KIND] == GAP]
     made = []
-    for key in sorted({*_distinct(fresh_key), *_distinct(place_key)}):
+    keys = [0] if single else sorted({*_distinct(fresh_key), *_distinct(place_key)})
+    for key in keys:
         number, bank = key // len(banks), banks[key % len(banks)]
         of_fresh = fresh_order[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
         of_place = place_order[slice(*np.searchsorted(place_key, [key, key + 1]))]
