@@ -269,7 +269,7 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
 
 
 def is_too_long(state: I64, limits: I64, to: int) -> bool:
-    """Return True if a pass that has begun would be too long if it went to ``to``, and to the end of what is pending."""
+    """Return True if a pass that has begun would be too long if it went to ``to`` and the end of what is pending."""
     if state[SLOT_PENDING] > 0:
         to = max(to, int(state[FIRST_PENDING + 2 * state[SLOT_PENDING] - 1]))
     base = state[SLOT_PASS_BASE]
