@@ -24,7 +24,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def run_instead(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    monkeypatch.setattr(card_kernels, "command", lambda claims: [sys.executable, "-c", script, str(claims)])
+    monkeypatch.setattr(card_kernels, "command", lambda claims, _: [sys.executable, "-c", script, str(claims)])
 
 
 def marks(folder: Path) -> list[Path]:
@@ -95,8 +95,8 @@ class Kernel:
         {compiles}
 
 card_kernels.ListingCard = object
-card_kernels.listed = lambda _: {{("kernel", ()): Kernel()}}
-card_kernels._serve(Path(mkdtemp()))
+card_kernels.listed = lambda *_: {{("kernel", ()): Kernel()}}
+card_kernels._serve(Path(mkdtemp()), "trees")
 """
     return subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 

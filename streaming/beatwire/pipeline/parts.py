@@ -148,7 +148,6 @@ class Detection(Part):
     ) -> None:
         super().__init__()
         s, trees, network, waveform = settings, models.trees, models.scoring.network, models.waveform
-        doubt.rehearse(s.doubt(trees, waveform), backend)
         stage = self.stage
 
         # fmt: off

@@ -26,8 +26,7 @@ from beatwire.jit.precompile import table
 from beatwire.jit.threads import cores
 from beatwire.jit.tricks import enabled
 from beatwire.locks import locked
-from beatwire.pipeline import Pipeline
-from beatwire.pipeline.settings import Settings
+from beatwire.pipeline.settings import Detector
 from beatwire.records import U8
 from beatwire.service.rehearsal import rehearse
 from beatwire.signals import stop_with_parent
@@ -84,12 +83,11 @@ class ListingCard(Listing, CudaCard):
         return kernel.py_func.__qualname__, types
 
 
-def listed(card: Any) -> dict[Key, Any]:
+def listed(card: Any, detector: Detector) -> dict[Key, Any]:
     """Return the kernels that the rehearsals launch on a card that lists them, the longest compilations first."""
     backend = CudaBackend(card, "lists its kernels")
     for _ in backend.rehearsals():
-        rehearse(backend)
-    Pipeline(Settings(detector="network"), backend)  # whose kernels are launched when it is made
+        rehearse(backend, detector)
     longest_first = list(table())
 
     def place(key: Key) -> int:
@@ -109,20 +107,23 @@ def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]
             yield key, kernel
 
 
-def precompile(card: Any, say: Callable[[str], None]) -> None:
+def precompile(card: Any, say: Callable[[str], None], detector: Detector = "trees") -> None:
     """Compile the kernels of a card, unless that has been done for one of its name.
 
     Parameters
     ----------
     card
         A ``CudaCard``.
+    detector
+        Of the graph: only ``network`` has kernels of its own.
     say
         Gets a line before and one after the kernels are compiled.
     """
     if not enabled("cuda-patches"):  # nothing is stored
         return
     folder = cache_folder()
-    key = hashlib.sha256(f"{card.name}\n{version('numba-cuda')}\n{sys.version}".encode()).hexdigest()[:16]
+    needs = "network" if detector == "network" else "trees"
+    key = hashlib.sha256(f"{card.name}\n{needs}\n{version('numba-cuda')}\n{sys.version}".encode()).hexdigest()[:16]
     mark = folder / f"card-{key}"
     if mark.exists():
         return
@@ -133,7 +134,7 @@ def precompile(card: Any, say: Callable[[str], None]) -> None:
             say("another process has compiled them")
             return
         count = min(cores(), MOST_PROCESSES, card.free_bytes // EACH_BYTES)
-        failed = _compile_in_processes(count) if count > 0 else ["too little of its memory is free"]
+        failed = _compile_in_processes(count, detector) if count > 0 else ["too little of its memory is free"]
         if failed:
             say(f"{len(failed)} of {max(1, count)} processes failed: {failed[0]}; the rest is compiled when it is used")
             return
@@ -142,12 +143,12 @@ def precompile(card: Any, say: Callable[[str], None]) -> None:
     say(f"compiled in {time.perf_counter() - begin:.0f} s; the next start takes some seconds")
 
 
-def command(claims: Path) -> list[str]:
+def command(claims: Path, detector: Detector) -> list[str]:
     """Return the command of a process that compiles."""
-    return [sys.executable, "-m", __name__, str(claims)]
+    return [sys.executable, "-m", __name__, str(claims), detector]
 
 
-def _compile_in_processes(count: int) -> list[str]:
+def _compile_in_processes(count: int, detector: Detector) -> list[str]:
     """Compile in so many processes, and wait for them; return the last line of each that failed.
 
     A process ends when its standard input does: with this one, however that ends.
@@ -159,7 +160,7 @@ def _compile_in_processes(count: int) -> list[str]:
         for _ in range(count):
             errors = started.enter_context(tempfile.TemporaryFile())
             helper = subprocess.Popen(  # noqa: S603  this module, by this interpreter
-                command(Path(claims)), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors,
+                command(Path(claims), detector), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors,
                 start_new_session=True,  # Ctrl-C is for this process
             )  # fmt: skip
             started.enter_context(helper)
@@ -176,12 +177,12 @@ def _compile_in_processes(count: int) -> list[str]:
     return failed
 
 
-def _serve(claims: Path) -> None:
+def _serve(claims: Path, detector: Detector) -> None:
     """Compile what no other process has claimed."""
     stop_with_parent()
-    for (_, types), kernel in unclaimed(listed(ListingCard()), claims):
+    for (_, types), kernel in unclaimed(listed(ListingCard(), detector), claims):
         kernel.compile(types)
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), sys.argv[2])  # type: ignore[arg-type]  # as `command` has it

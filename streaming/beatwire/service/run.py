@@ -99,7 +99,8 @@ def run_monitor(
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
         warm_up(
-            lambda text: log_event("warm-up", text), backend, on_progress=_log_progress if writes_json() else None
+            lambda text: log_event("warm-up", text), backend, detector=pipeline.settings.detector,
+            on_progress=_log_progress if writes_json() else None,
         )  # fmt: skip
         with (
             stop_on_signals() as stop,

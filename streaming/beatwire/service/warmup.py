@@ -13,6 +13,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit.precompile import Progress, precompile
 from beatwire.kernels.table import HostKernels, Kernels
+from beatwire.pipeline.settings import Detector
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
 from beatwire.service.rehearsal import rehearse
 
@@ -24,7 +25,13 @@ def beginning(of: int) -> str:
     return f"{BEGINNING}: {of} kernels, about half a minute"
 
 
-def warm_up(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: Progress | None = None) -> None:
+def warm_up(
+    say: Callable[[str], None],
+    backend: Backend = CPU,
+    *,
+    detector: Detector = "trees",
+    on_progress: Progress | None = None,
+) -> None:
     """Compile the kernels and run made-up chunks through a graph; nothing is compiled after it.
 
     Parameters
@@ -33,17 +40,25 @@ def warm_up(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: 
         Gets a line when kernels have to be compiled, and one when they are.
     backend
         Whose kernels are compiled.
+    detector
+        Of the graph that follows.
     on_progress
         Called with the number of kernels compiled so far, and of all; None: a progress bar on a terminal.
     """
     keep_freed_memory()
-    compile_kernels(say, backend, on_progress=on_progress)
+    compile_kernels(say, backend, detector=detector, on_progress=on_progress)
     for _ in backend.rehearsals():
-        rehearse(backend)
+        rehearse(backend, detector)
     spare_collector()
 
 
-def compile_kernels(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: Progress | None = None) -> None:
+def compile_kernels(
+    say: Callable[[str], None],
+    backend: Backend = CPU,
+    *,
+    detector: Detector = "trees",
+    on_progress: Progress | None = None,
+) -> None:
     """Compile the kernels that are not stored yet; parameters as for ``warm_up``."""
     on_device = {kernel.name for kernel in Kernels.members()} if backend is not CPU and backend.name != "cpu" else set()
     names = [kernel.name for kernel in HostKernels.members() if kernel.name not in on_device]
@@ -55,7 +70,7 @@ def compile_kernels(say: Callable[[str], None], backend: Backend = CPU, *, on_pr
     if on_device:
         from beatwire.service import card_kernels  # it imports what only a card needs
 
-        card_kernels.precompile(backend.card, say)  # type: ignore[attr-defined]  # that of a CudaBackend
+        card_kernels.precompile(backend.card, say, detector)  # type: ignore[attr-defined]  # that of a CudaBackend
 
 
 @contextmanager

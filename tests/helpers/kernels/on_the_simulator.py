@@ -213,12 +213,14 @@ def test_kernels_for_many_items_write_what_kernels_for_few_items_write(ticks: li
 
 
 def test_a_card_that_launches_nothing_lists_the_kernels_of_every_width(tmp_path: Path) -> None:
-    found, again = card_kernels.listed(Listed()), card_kernels.listed(Listed())
+    found, again = (card_kernels.listed(Listed(), "network") for _ in range(2))
     assert list(found) == list(again), "each process has the same list"
     names = {name for name, _ in found}
-    of_network = {"count_doubts", "list_doubts", "judge_doubt"}
-    for name in launchers.PLANS.keys() - OF_SHARDS - of_network:
+    for name in launchers.PLANS.keys() - OF_SHARDS:
         assert any(one.startswith(name) for one in names), f"{name} is not compiled before the first beat"
+    without = {name for name, _ in card_kernels.listed(Listed(), "trees")}
+    of_network = "count_doubts", "list_doubts", "judge_doubt"
+    assert without == {name for name in names if not name.startswith(of_network)}
     assert {"respond_leads_2", "respond_leads_4", "respond_leads_8"} <= names
     longest = next(name for name in table() if name in launchers.PLANS)
     assert next(name for name, _ in found).startswith(longest), "the longest first"
