@@ -13,7 +13,9 @@ from beatwire.jit.arguments import flattened
 from beatwire.jit.precompile import from_text, table
 from beatwire.kernels.table import Kernels
 from beatwire.model.waveform import load_waveform
-from beatwire.stages.detection.doubt import Settings, rehearse
+from beatwire.pipeline.settings import NETWORK_BYTES
+from beatwire.pipeline.settings import Settings as OfGraph
+from beatwire.stages.detection.doubt import Settings, rehearse, scratch_of
 from numba import types
 
 pytest.importorskip("_numba_cuda_redirector", reason="numba-cuda is not installed (extra dev or gpu, on Linux)")
@@ -101,3 +103,12 @@ def test_shared_memory_of_a_team_is_defined_once() -> None:
         defined = re.findall(r"^@\"?(_cudapy_smem_\d+)", "\n".join(map(str, library.modules)), re.MULTILINE)
     assert sorted(defined) == sorted(set(defined))
     assert len(defined) >= len(("most", "fewest"))
+
+
+def test_admission_leaves_memory_for_all_teams_that_judge_doubtful_peaks() -> None:
+    scratch = sum(array.nbytes for array in scratch_of(load_waveform().network))
+    teams = launchers.PLANS["judge_doubt"].most_teams
+    assert teams is not None
+    assert 0.8 * NETWORK_BYTES < teams * scratch <= NETWORK_BYTES
+    assert OfGraph(detector="network").fixed_bytes == NETWORK_BYTES
+    assert OfGraph().fixed_bytes == 0

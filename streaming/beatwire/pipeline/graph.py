@@ -118,5 +118,5 @@ class Graph(Part):
     def _admits(self, banks: list[Bank], lanes: list[int]) -> bool:
         """Return True if the backend has memory for so many lanes of each bank."""
         limit_bytes = self.backend.limit_bytes
-        needed = sum(n * self.settings.lane_bytes(bank) for bank, n in zip(banks, lanes, strict=True))
-        return limit_bytes is None or needed <= limit_bytes
+        of_lanes = sum(n * self.settings.lane_bytes(bank) for bank, n in zip(banks, lanes, strict=True))
+        return limit_bytes is None or self.settings.fixed_bytes + of_lanes <= limit_bytes

@@ -43,6 +43,7 @@ from beatwire.stages.support.streams.waiting import WaitingRoom
 Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
+NETWORK_BYTES = 200 << 20  # of the teams of a card that judge doubtful peaks
 HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
 ROUNDED_S = 0.06  # three samples at 50 Hz: durations are rounded one by one
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
@@ -123,6 +124,11 @@ class Settings(Streams):
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
         kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
         return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Return the memory that a card needs for any number of streams."""
+        return NETWORK_BYTES if self.detector == "network" else 0
 
     def decode(self) -> decode.Settings:
         """Return the settings of the decode stage."""
