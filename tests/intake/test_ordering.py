@@ -25,17 +25,34 @@ def of_a_pass(rng: np.random.Generator, number: int, slots: I64) -> tuple[I64, .
 
 
 def begins(row: I64, lanes: int) -> I64:
-    return np.searchsorted(row, np.arange(lanes + 1))
+    found = np.full(lanes + 1, 77)
+    cpu.kernels.find_begins(row, found)
+    assert found.tolist() == np.searchsorted(row, np.arange(lanes + 1)).tolist()
+    return found
+
+
+def placed(events: I64, merged: list[tuple[I64, PassBeats]], per_slot: I64) -> EventPlaces:
+    """Return where the events of each slot go, by the kernels; ``per_slot``: how many there are."""
+    counts, at = np.full((2, len(per_slot)), 77)
+    cpu.kernels.count_entered(events, counts)
+    for lanes, found in merged:
+        cpu.kernels.count_merged(len(lanes), lanes, found, counts)
+    first, run = np.full((2, len(per_slot) + 1), 77)
+    n = cpu.kernels.place_counted(counts, first, at, run)
+    assert counts.tolist() == per_slot.tolist()
+    assert first.tolist() == [0, *np.cumsum(per_slot).tolist()]
+    assert at.tolist() == first[:-1].tolist()
+    assert run[: n + 1].tolist() == [*first[:-1][per_slot > 0].tolist(), first[-1]]
+    return EventPlaces(first, at, np.empty(first[-1], np.int64))
 
 
 def in_order(slots: int, events: I64, passes: list[tuple[I64, ...]]) -> tuple[I64, I64]:
     """Return the events of align and of passes as the kernels order them, and the same, unordered, by this test."""
-    all_events, first, merged = [events], np.zeros(slots + 1, np.int64), []
-    first[1:] = np.bincount(events[:, 1], minlength=slots)
+    all_events, per_slot, merged = [events], np.bincount(events[:, 1], minlength=slots), []
     beats = 0
     for number, (lanes, session, known, row, sample, block_row, end, kind) in enumerate(passes):
         n, bank = len(lanes), number % 2
-        first[1 + lanes] += 1 + np.bincount(row, minlength=n) + np.bincount(block_row, minlength=n)
+        per_slot[lanes] += 1 + np.bincount(row, minlength=n) + np.bincount(block_row, minlength=n)
         of_beats = [
             (number, lanes[r], Event.BEAT, s, beats + b, session[r], bank)
             for b, (r, s) in enumerate(zip(row, sample, strict=True))
@@ -50,9 +67,8 @@ def in_order(slots: int, events: I64, passes: list[tuple[I64, ...]]) -> tuple[I6
         merged.append((n, number, PassLanes(bank, lanes, session, known), found, beats))
         beats += len(row)
     unordered = np.concatenate(all_events)
-    first = np.cumsum(first)
     ordered = np.empty((len(unordered), 6), np.int64)
-    places = EventPlaces(first, first[:-1].copy(), np.empty(len(unordered), np.int64))
+    places = placed(events, [(lanes.slot, found) for _, _, lanes, found, _ in merged], per_slot)
     cpu.kernels.enter_events(events, places, ordered)
     for n, *one in merged:
         cpu.kernels.merge_lane(n, *one, places, ordered)

@@ -1,7 +1,7 @@
 """Bodies over all streams of a tick that find those which the host has to look at."""
 
 from beatwire.kernels.alerts.alert_state import FIRST_ONSET, NO_DATA, NOT_MONITORED
-from beatwire.records import F64, I64, U8, Bool
+from beatwire.records import F64, I32, I64, U8, Bool
 from beatwire.records.samples import SlotColumns
 
 HAS_NO_DATA, IS_NOT_MONITORED = 1, 2  # bits of the alerts that are about a stream and not its samples
@@ -12,6 +12,29 @@ def find_open(i: int, slots: I64, found: U8) -> None:
     state = slots[i]
     no_data, not_monitored = state[FIRST_ONSET + NO_DATA] >= 0, state[FIRST_ONSET + NOT_MONITORED] >= 0
     found[i] = HAS_NO_DATA * int(no_data) + IS_NOT_MONITORED * int(not_monitored)
+
+
+def note_arrivals(seen: I64, partitions: I32, arrived_us: I64, newest_us: I64) -> int:
+    """Write the newest arrival of each partition of the streams ``seen``; return that of all, 0 if it is before 0.
+
+    Parameters
+    ----------
+    seen : int64 [s]
+        Slots.
+    partitions, arrived_us : int32 and int64 [slots]
+        Partition and last arrival of each stream.
+    newest_us : int64 [partitions], written
+        The other partitions keep theirs.
+    """
+    last_us = 0
+    for i in range(seen.shape[0]):
+        newest_us[partitions[seen[i]]] = 0
+    for i in range(seen.shape[0]):
+        partition, at_us = partitions[seen[i]], int(arrived_us[seen[i]])
+        if at_us > newest_us[partition]:
+            newest_us[partition] = at_us
+        last_us = max(last_us, at_us)
+    return last_us
 
 
 def note_times(

@@ -154,11 +154,16 @@ class HostKernels(Kernels):
     take_place = OverItems(groups.take_place, grain=LIGHT)
     mark_seen = Serial(groups.mark_seen)
     copy_position = OverItems(groups.copy_position, grain=16384)
+    note_arrivals = Serial(streams.note_arrivals)
     note_times = OverItems(streams.note_times, grain=16384)
     device_time = OverItems(clock.device_time, grain=2048)
 
     # scores, events, alerts and messages
     embed_windows = OverItems(vae.embed_windows, "work", grain=128)
+    count_entered = Serial(ordering.count_entered)
+    find_begins = Serial(ordering.find_begins)
+    count_merged = OverItems(ordering.count_merged, grain=16384)
+    place_counted = Serial(ordering.place_counted)
     enter_events = Serial(ordering.enter_events)
     merge_lane = OverItems(ordering.merge_lane, grain=8192)
     find_runs = Serial(ordering.find_runs)

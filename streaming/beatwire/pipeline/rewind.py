@@ -79,6 +79,8 @@ class TimeMarks:
 
     def add(self, slots: I64, tick: int) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
+        if not len(slots):
+            return
         now_us = self.now_us[slots]
         ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
         times_us = np.concatenate([self.times_us[slots, 1:], now_us[:, None]], axis=1)
@@ -135,7 +137,7 @@ class Marks:
         unread
             Partitions of which ``aligned.caught_up`` says nothing.
         """
-        expected, arrived_us = aligned.slots.expected, aligned.slots.arrived_us
+        expected = aligned.slots.expected
         missing = len(expected) - len(self.at)
         if missing > 0:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
@@ -166,31 +168,32 @@ class Marks:
         times.add(seen[due[0]], tick + 1)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
-        for ticks in (self.ticks, self.times.ticks):
+        for ticks in (self.ticks, self.times.ticks) if len(waited) else ():
             np.minimum.at(ticks, waited[:, 0], waited[:, 1:])
         # Of the session that a tick ends with: the passes of an earlier session of the tick leave no mark.
         slots = seen[due[1]]
         self._add(slots, tick + 1, expected[slots], rates_hz[aligned.slots.bank[slots]])
-        self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
+        self._pass_time(partitions, aligned, unread)
 
-    def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
+    def _pass_time(self, partitions: I32, aligned: Aligned, unread: Collection[int]) -> None:
         """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions.
 
         The last tick of a partition counts, not the latest time: the clock of a broker may be set back.
         """
-        more = int(partitions.max(initial=-1)) + 1 - len(self.newest_us)
-        if more > 0:
+        seen = aligned.seen
+        if int(partitions.max(initial=-1)) >= len(self.newest_us):
+            more = max(0, int(partitions[seen].max(initial=-1)) + 1 - len(self.newest_us))
             self.newest_us = np.concatenate([self.newest_us, np.zeros(more, np.int64)])
-        if len(partitions):
-            self.newest_us[partitions] = 0
-            np.maximum.at(self.newest_us, partitions, arrived_us)
-            self.last_us = int(self.newest_us[partitions].max())
+        if len(seen):
+            self.last_us = cpu.kernels.note_arrivals(seen, partitions, aligned.slots.arrived_us, self.newest_us)
         if aligned.caught_up and len(self.newest_us):
-            is_read = ~np.isin(np.arange(len(self.newest_us)), list(unread))
+            is_read = ~np.isin(np.arange(len(self.newest_us)), list(unread)) if len(unread) else slice(None)
             self.newest_us[is_read] = self.last_us
 
     def _add(self, slots: I64, tick: int, sample: I64, rate_hz: F64) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
+        if not len(slots):
+            return
         self.at[slots] = sample
         ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
         samples = np.column_stack([self.samples[slots, 1:], sample])

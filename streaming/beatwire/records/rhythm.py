@@ -50,13 +50,13 @@ class Rhythm(NamedTuple):
 class Judged(NamedTuple):
     """What the kernel writes.
 
-    kind      int64 [e]                  of a BLOCK event: the sum of what holds, see ``flutter.FLAT``
+    events    int64 [e, ORDERED_COLUMNS]  those given; the value of a BLOCK is the sum of what holds: ``FLAT``, ...
     rhythm    of the beats
     features  float32 [1 or e, FEATURES]  of each decision, in the row of its event if there are so many rows
     logit     float64 [e]                 of each decision; NaN: none
     """
 
-    kind: I64
+    events: I64
     rhythm: Rhythm
     features: F32
     logit: F64

@@ -18,9 +18,9 @@ from beatwire.kernels.classes.beat_shape import COLUMNS, SHAPE_LEADS
 from beatwire.kernels.scores.history import LATENTS
 from beatwire.records import I16, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
 from beatwire.records.alignment import EventPlaces, PassBeats, PassLanes
-from beatwire.records.columns import EVENT_SLOT, ORDERED_COLUMNS
+from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
-from beatwire.stages.support.streams.stretches import stretches_of
+from beatwire.stages.support.streams.stretches import begun_later
 
 
 @dataclass(slots=True)
@@ -50,18 +50,18 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     """Gather a tick."""
     aligned, features = tick
     passes = fetch_passes(state.backend, features)
-    slot = _concatenated([p.fresh.slot[p.beats.row] for p in passes], np.int64)
-    session = _concatenated([p.fresh.session[p.beats.row] for p in passes], np.int64)
-    sample = _concatenated([p.beats.sample for p in passes], np.int64)
-    rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
-    decided = _concatenated([p.beats.decided for p in passes], np.int64)
-    number = _concatenated([np.full(len(p.beats.row), p.fresh.number) for p in passes], np.int64)
+    slot = _joined([p.fresh.slot[p.beats.row] for p in passes], np.int64)
+    session = _joined([p.fresh.session[p.beats.row] for p in passes], np.int64)
+    sample = _joined([p.beats.sample for p in passes], np.int64)
+    rate_hz = _joined([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
+    decided = _joined([p.beats.decided for p in passes], np.int64)
+    number = _joined([np.full(len(p.beats.row), p.fresh.number) for p in passes], np.int64)
     events, run = _events(aligned, passes)
     time_us = np.empty(len(slot), np.int64)
     cpu.kernels.device_time(
         len(slot),
         slot,
-        stretches_of(aligned, slot, number),
+        begun_later(aligned, slot, number),
         sample,
         decided,
         rate_hz,
@@ -78,14 +78,14 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         time_us=time_us,
         arrived_us=aligned.slots.arrived_us[slot],
         rate_hz=rate_hz,
-        rr_s=_concatenated([p.beats.rr_s for p in passes], np.float64),
-        median_rr_s=_concatenated([p.beats.median_rr_s for p in passes], np.float64),
-        response=_concatenated([p.beats.response for p in passes], np.float32),
-        quality=_concatenated([p.beats.quality for p in passes], np.float32),
-        expected_errors=_concatenated([p.beats.expected_errors for p in passes], np.float32),
-        restart=_concatenated([p.beats.restart for p in passes], np.bool_),
+        rr_s=_joined([p.beats.rr_s for p in passes], np.float64),
+        median_rr_s=_joined([p.beats.median_rr_s for p in passes], np.float64),
+        response=_joined([p.beats.response for p in passes], np.float32),
+        quality=_joined([p.beats.quality for p in passes], np.float32),
+        expected_errors=_joined([p.beats.expected_errors for p in passes], np.float32),
+        restart=_joined([p.beats.restart for p in passes], np.bool_),
         terms=_all_terms([p.terms for p in passes]),
-        shape=np.concatenate([p.shape for p in passes]) if passes else np.zeros((0, SHAPE_LEADS, COLUMNS), np.int16),
+        shape=_joined([p.shape for p in passes], np.int16, SHAPE_LEADS, COLUMNS),
         events=events,
         run=run,
         overloaded=aligned.overloaded or any(one.overloaded for one in features),
@@ -110,11 +110,14 @@ def _all_terms(parts: list[Terms]) -> Terms:
     if not parts:
         none = np.zeros(0, np.float32)
         return Terms(none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
-    return Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Terms(*(_joined(list(column), np.float32) for column in zip(*parts, strict=True)))
 
 
-def _concatenated(parts: list[Any], dtype: type) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+def _joined(parts: list[Any], dtype: type, *shape: int) -> Any:
+    """Return columns of all passes as one; that of a single one is not copied, unless its memory is a device's."""
+    if len(parts) == 1 and parts[0].flags.owndata:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
 
 
 def _events(aligned: Aligned, passes: list[PassResults]) -> tuple[I64, I64]:
@@ -123,19 +126,20 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> tuple[I64, I64]:
     A restart begins its pass, ``WATERMARK`` ends it.
     """
     slots = len(aligned.anchors)
-    counts = np.bincount(aligned.events[:, EVENT_SLOT], minlength=slots)
+    counts, at = np.empty((2, slots), np.int64)
+    cpu.kernels.count_entered(aligned.events, counts)
     merged = []
     for p in passes:
         n = len(p.watermark)
         found = PassBeats(
             _begins(p.beats.row, n), _begins(p.blocks.row, n), p.beats.sample, p.blocks.end, p.blocks.kind
         )
-        counts[p.fresh.slot] += np.diff(found.first) + np.diff(found.first_block) + 1  # a pass has a stream once
+        cpu.kernels.count_merged(n, p.fresh.slot, found, counts)  # a pass has a stream once
         merged.append(found)
-    first = np.zeros(slots + 1, np.int64)
-    np.cumsum(counts, out=first[1:])
+    first, run = np.empty((2, slots + 1), np.int64)
+    runs = cpu.kernels.place_counted(counts, first, at, run)
     ordered = np.empty((first[-1], ORDERED_COLUMNS), np.int64)
-    places = EventPlaces(first, first[:-1].copy(), np.empty(len(ordered), np.int64))
+    places = EventPlaces(first, at, np.empty(len(ordered), np.int64))
     cpu.kernels.enter_events(aligned.events, places, ordered)
     beats = 0
     for p, found in zip(passes, merged, strict=True):
@@ -143,11 +147,11 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> tuple[I64, I64]:
         lanes = PassLanes(fresh.bank.number, fresh.slot, fresh.session, p.watermark)
         cpu.kernels.merge_lane(n, fresh.number, lanes, found, beats, places, ordered)
         beats += len(found.sample)
-    return ordered, np.append(first[:-1][counts > 0], len(ordered))
+    return ordered, run[: runs + 1]
 
 
 def _begins(row: I64, lanes: int) -> I64:
     """Return where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1]."""
-    begins = np.zeros(lanes + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=lanes), out=begins[1:])
+    begins = np.empty(lanes + 1, np.int64)
+    cpu.kernels.find_begins(row, begins)
     return begins

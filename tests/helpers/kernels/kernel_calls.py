@@ -114,7 +114,7 @@ def of_rhythm() -> None:
         memory = RhythmMemory(
             np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)
         )
-        judged = Judged(np.zeros(92, np.int64), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
+        judged = Judged(np.empty_like(events), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
         run = np.array([0, len(events)])
         cpu.kernels.judge_rhythm(1, run, events, tick, np.array([250.0]), trees, memory, judged)
     assert not np.isnan(judged.logit[-15:]).all()

@@ -63,15 +63,15 @@ def anchor(
 
 
 def device_time(
-    i: int, slot: I64, stretch: I64, sample: I64, decided: I64, rate_hz: F64, anchors: I64, clocks: I64, time_us: I64
+    i: int, slot: I64, later: I64, sample: I64, decided: I64, rate_hz: F64, anchors: I64, clocks: I64, time_us: I64
 ) -> None:
     """Write the device time of sample ``sample[i]``, by the last anchor at or before it.
 
     Parameters
     ----------
-    slot, stretch, sample, decided, rate_hz : [n]
-        The samples, the stretches that they are in, and at which sample each output is decided: of the anchors of the
-        stretch up to there the last ``LOOKBACK`` count.
+    slot, later, sample, decided, rate_hz : [n]
+        The samples, how many stretches of their streams have begun behind them, and at which sample each output is
+        decided: of the anchors of the stretch up to there the last ``LOOKBACK`` count.
     anchors : int64 [slots, ANCHOR_COLUMNS]
         State of the slots.
     clocks : int64 [c, 6]
@@ -79,13 +79,14 @@ def device_time(
     time_us : int64 [n], written
     """
     row = anchors[slot[i]]
+    stretch = row[STRETCH] - later[i]
     newest = int(row[COUNT])
     zero_us = 0
     left = LOOKBACK
     found = False
     for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
         at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
-        if row[at] == stretch[i]:
+        if row[at] == stretch:
             zero_us = int(row[at + 2])
             left -= row[at + 1] <= decided[i]
             found = row[at + 1] <= sample[i]
@@ -100,7 +101,7 @@ def device_time(
             high = middle
     while not found and left > 0 and low > 0 and clocks[low - 1, EVENT_SLOT] == slot[i]:
         low -= 1
-        if clocks[low, EVENT_BANK] == stretch[i]:
+        if clocks[low, EVENT_BANK] == stretch:
             zero_us = int(clocks[low, EVENT_VALUE])
             left -= clocks[low, EVENT_SAMPLE] <= decided[i]
             found = clocks[low, EVENT_SAMPLE] <= sample[i]

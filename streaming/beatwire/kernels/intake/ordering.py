@@ -27,6 +27,53 @@ from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 KINDS = 11  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
+def count_entered(events: I64, counts: I64) -> None:
+    """Write how many of the events [e, EVENT_COLUMNS] each slot has, int64 [slots]."""
+    for slot in range(counts.shape[0]):
+        counts[slot] = 0
+    for e in range(len(events)):
+        counts[events[e, EVENT_SLOT]] += 1
+
+
+def find_begins(row: I64, begins: I64) -> None:
+    """Write where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1]."""
+    at = 0
+    for lane in range(begins.shape[0] - 1):
+        begins[lane] = at
+        while at < row.shape[0] and row[at] == lane:
+            at += 1
+    begins[begins.shape[0] - 1] = at
+
+
+def count_merged(i: int, slot: I64, beats: PassBeats, counts: I64) -> None:
+    """Add the beats and blocks of lane ``i`` of a pass and its watermark to ``counts`` of its slot."""
+    merged = beats.first[i + 1] - beats.first[i] + beats.first_block[i + 1] - beats.first_block[i]
+    counts[slot[i]] += merged + 1
+
+
+def place_counted(counts: I64, first: I64, at: I64, run: I64) -> int:
+    """Write where the events of each slot go; return the number of slots that have some.
+
+    Parameters
+    ----------
+    counts : int64 [slots]
+        Events of each slot.
+    first, at : int64 [slots + 1] and [slots], written
+        As in ``EventPlaces``.
+    run : int64 [slots + 1], written
+        Row of the first event of each slot that has some, and their number.
+    """
+    n = to = 0
+    for slot in range(counts.shape[0]):
+        first[slot] = at[slot] = to
+        if counts[slot] > 0:
+            run[n] = to
+            n += 1
+            to += counts[slot]
+    first[counts.shape[0]] = run[n] = to
+    return n
+
+
 def enter_events(events: I64, places: EventPlaces, ordered: I64) -> None:
     """Write events by slot, pass and sample; RESTART is the first of its pass, WATERMARK the last, equal ones stay.
 

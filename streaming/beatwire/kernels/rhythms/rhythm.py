@@ -88,14 +88,15 @@ def judge_rhythm(
         rate_hz = rates_hz[events[e, ORDERED_BANK]]
         features = judged.features[e if several else 0]
         judged.logit[e] = math.nan
-        judged.kind[e] = 0
+        for column in range(events.shape[1]):
+            judged.events[e, column] = events[e, column]
         if kind == RESTART:
             for column in range(NUMBERS):
                 numbers[column] = 0
         elif kind == BLOCK:
             logit = judge_block(sample, value, rate_hz, samples, flags, numbers, trees, features)
             judged.logit[e] = logit
-            judged.kind[e] = kind_of_block(value, logit, numbers[PAST : PAST + PAST_COLUMNS])
+            judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, numbers[PAST : PAST + PAST_COLUMNS])
         elif kind == BEAT:
             store_beat(sample, value, beats, samples, flags, numbers)
             write_medians(

@@ -25,8 +25,6 @@ from beatwire.kernels.rhythms import rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.records import TickBeats
 from beatwire.records.classification import Judges
-from beatwire.records.columns import ORDERED_KIND, ORDERED_VALUE
-from beatwire.records.events import BLOCK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.stages.support.runs import runs_of
 
@@ -57,7 +55,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     found = Rhythm(np.full((b, rhythm.SPANS), np.nan), *(np.zeros(b, np.bool_) for _ in range(3)))
     rows = e if state.keeps_features else 1
     state.judged = judged = Judged(
-        np.zeros(e, np.int64), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.full(e, np.nan)
+        np.empty_like(events), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.empty(e)
     )
     if e == 0:
         return state, replace(tick, rhythm=found)
@@ -68,10 +66,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors, normal)
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
     cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, state.judges.trees, state.memory, judged)
-    decided = events.copy()
-    blocks = events[:, ORDERED_KIND] == BLOCK
-    decided[blocks, ORDERED_VALUE] = judged.kind[blocks]
-    return state, without_premature(replace(tick, events=decided, rhythm=found))
+    return state, without_premature(replace(tick, events=judged.events, rhythm=found))
 
 
 def without_premature(tick: TickBeats) -> TickBeats:

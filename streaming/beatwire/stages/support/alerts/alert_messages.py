@@ -8,6 +8,7 @@ import numpy as np
 from beatwire.alerts.rule import STATES, alert_id
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.jit import cpu
+from beatwire.kernels.intake import clock
 from beatwire.records import TickBeats
 from beatwire.stages.support.streams.sessions import bank_of
 from beatwire.stages.support.streams.stretches import place_of, stretch_of
@@ -90,9 +91,10 @@ def device_times(
     n = len(samples)
     place = None if restarts is None else place_of(tick, slot, session, restarts)
     bank, stretch = place or (bank_of(tick, slot, session), stretch_of(tick.aligned, slot, session))
+    later = int(tick.aligned.anchors[slot, clock.STRETCH]) - stretch
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, stretch), np.array(samples), np.full(n, at),
+        n, np.full(n, slot), np.full(n, later), np.array(samples), np.full(n, at),
         np.full(n, tick.aligned.banks[bank].rate_hz), tick.aligned.anchors, tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()

@@ -29,25 +29,27 @@ from beatwire.records.events import RESTART
 from beatwire.stages.support.streams.sessions import events_of
 
 
-def stretches_of(aligned: Aligned, slot: I64, number: I64) -> I64:
-    """Return the stretch of samples of streams.
+def begun_later(aligned: Aligned, slot: I64, number: I64) -> I64:
+    """Return how many stretches of their streams have begun behind samples, int64 [n].
 
     Parameters
     ----------
     slot, number : int64 [n]
         The streams, and the numbers of the passes in which the samples are.
     """
+    later = np.zeros(len(slot), np.int64)
     begun = _begun(aligned.events)
-    last: I64 = aligned.anchors[slot, clock.STRETCH]
     if not len(begun):
-        return last
+        return later
+    has_begun = np.zeros(len(aligned.anchors), np.bool_)
+    has_begun[begun[:, EVENT_SLOT]] = True
+    at = np.flatnonzero(has_begun[slot])
+    slot, number = slot[at], number[at]
     most = max(int(begun[:, EVENT_PASS].max()), int(number.max(initial=0))) + 1
     keys = np.sort(begun[:, EVENT_SLOT] * most + begun[:, EVENT_PASS])
-    later = np.searchsorted(keys, slot * most + most - 1, "right") - np.searchsorted(
-        keys, slot * most + number, "right"
-    )
-    stretch: I64 = last - later
-    return stretch
+    later[at] = np.searchsorted(keys, slot * most + most - 1, "right")
+    later[at] -= np.searchsorted(keys, slot * most + number, "right")
+    return later
 
 
 def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
@@ -112,5 +114,6 @@ def begins(kind: I64, sample: I64, value: I64) -> Bool:
 
 def _begun(events: I64) -> I64:
     """Return the events that begin a stretch: a restart that is not behind a gap."""
-    begun: I64 = events[begins(events[:, EVENT_KIND], events[:, EVENT_SAMPLE], events[:, EVENT_VALUE])]
+    restarts = events[events[:, EVENT_KIND] == RESTART]
+    begun: I64 = restarts[begins(*restarts[:, [EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE]].T)]
     return begun

@@ -1,0 +1,62 @@
+"""Time in one pass over the streams of a tick: arrivals by partition, and stretches that begin behind beats."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+from beatwire.jit import cpu
+from beatwire.records import Event
+from beatwire.records.columns import EVENT_COLUMNS
+from beatwire.stages.support.streams.stretches import begun_later
+from hypothesis import given
+from hypothesis import strategies as st
+
+SLOTS = 6
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 50)), min_size=SLOTS, max_size=SLOTS),
+    st.sets(st.integers(0, SLOTS - 1)),
+)
+def test_the_newest_arrival_of_a_partition_is_that_of_its_streams_in_the_tick(
+    streams: list[tuple[int, int]], drawn: set[int]
+) -> None:
+    partitions = np.array([p for p, _ in streams], np.int32)
+    arrived_us = np.array([at_us for _, at_us in streams], np.int64)
+    newest_us = np.array([-3, 7, 100, 0])
+    last_us = cpu.kernels.note_arrivals(np.array(sorted(drawn), np.int64), partitions, arrived_us, newest_us)
+    expected = {0: -3, 1: 7, 2: 100, 3: 0}
+    of_tick = {p: [streams[s][1] for s in drawn if streams[s][0] == p] for p in {streams[s][0] for s in drawn}}
+    expected |= {p: max(0, *at_us) for p, at_us in of_tick.items()}
+    assert newest_us.tolist() == list(expected.values())
+    assert last_us == max((expected[p] for p in of_tick), default=0)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),  # pass
+            st.integers(0, SLOTS - 1),
+            st.sampled_from([Event.RESTART, Event.GAP, Event.BLOCK]),
+            st.integers(0, 9),  # sample
+            st.integers(-3, 9),  # up to where the session was known
+        ),
+        max_size=12,
+    ),
+    st.lists(st.tuples(st.integers(0, SLOTS - 1), st.integers(0, 3)), max_size=12),
+)
+def test_a_stretch_begins_behind_a_beat_where_a_later_pass_begins_it(
+    given_events: list[tuple[int, ...]], beats: list[tuple[int, int]]
+) -> None:
+    events = np.zeros((len(given_events), EVENT_COLUMNS), np.int64)
+    events[:, :5] = np.array(given_events, np.int64).reshape(-1, 5)
+    aligned = cast(Any, SimpleNamespace(events=events, anchors=np.zeros((SLOTS, 1), np.int64)))
+    rows = np.array(beats, np.int64).reshape(-1, 2)
+    expected = [
+        sum(
+            own == slot and number > of_beat and kind == Event.RESTART and (value < 0 or sample < value)
+            for number, own, kind, sample, value in given_events
+        )
+        for slot, of_beat in beats
+    ]
+    assert begun_later(aligned, rows[:, 0].copy(), rows[:, 1].copy()).tolist() == expected
