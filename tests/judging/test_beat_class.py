@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from beatwire.kernels.classes import beat_shape, class_features, class_rhythm, normal_beat
+from beatwire.kernels.classes import beat_shape, class_features, class_rhythm, normal_beat, stored_shape
 from beatwire.kernels.classes.beat_class import LETTERS as CLASSES
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline import Pipeline
@@ -83,6 +83,35 @@ def test_distances_and_likeness_of_shapes_are_those_of_their_points(one: list[fl
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-4e4, 4e4, width=32), min_size=60, max_size=60),
+    st.lists(st.floats(1e-3, 1.0), min_size=3, max_size=3),
+)
+def test_a_stored_shape_has_the_points_of_each_part_to_a_thousandth_of_its_largest(
+    points: list[float], sizes: list[float]
+) -> None:
+    parts = np.repeat(sizes, np.diff(stored_shape.BORDERS))
+    whole = shape_of(np.array(points) * parts)
+    stored, loaded = np.full(stored_shape.STORED_COLUMNS, 7, np.uint8), np.full(beat_shape.COLUMNS, 7, np.int16)
+    stored_shape.store_shape(whole, stored)
+    stored_shape.load_shape(stored, loaded)
+    given_points, found = points_of(whole), points_of(loaded)
+    for begin, end in itertools.pairwise(stored_shape.BORDERS):
+        largest = np.abs(given_points[begin:end]).max()
+        assert np.abs(found[begin:end] - given_points[begin:end]).max() <= largest / 500
+    assert np.abs(loaded[: beat_shape.POINTS]).max() <= beat_shape.MOST_POINT + 1
+
+
+def test_a_shape_that_is_not_known_is_stored_as_such() -> None:
+    shape, stored = np.zeros(beat_shape.COLUMNS, np.int16), np.zeros(stored_shape.STORED_COLUMNS, np.uint8)
+    stored_shape.store_shape(shape, stored)
+    assert not stored_shape.is_unknown(stored)
+    shape[beat_shape.EXPONENT] = beat_shape.UNKNOWN
+    stored_shape.store_shape(shape, stored)
+    assert stored_shape.is_unknown(stored)
+
+
 def bump(centre: float, width: float) -> np.ndarray:
     return np.exp(-0.5 * ((np.arange(beat_shape.POINTS) - centre) / width) ** 2)
 
@@ -91,6 +120,7 @@ def scratch() -> ClassScratch:
     return ClassScratch(
         np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS, np.float32),
         np.zeros(beat_shape.POINTS, np.int32), np.zeros((2, class_features.MEASURES)),
+        np.zeros((normal_beat.PAST, beat_shape.SHAPE_LEADS, beat_shape.COLUMNS), np.int16),
         np.zeros((2 + normal_beat.CANDIDATES, normal_beat.PAST)), np.zeros(normal_beat.PAST, np.int64),
         np.zeros(normal_beat.CANDIDATES, np.int64), np.zeros((1, class_features.FEATURES), np.float32),
     )  # fmt: skip
@@ -107,7 +137,7 @@ def test_in_bigeminy_and_trigeminy_the_normal_beat_is_the_one_that_does_not_come
         place = normal_beat.store_beat(0, k, state.history)
         state.history.rr_s[0, place] = 0.5 if early else 1.1 if k % every == 0 else 0.8
         points = (strange if early else normal) + 0.02 * rng.standard_normal(60)
-        state.history.shape[0, place, 0] = shape_of(100 * points)
+        stored_shape.store_shape(shape_of(100 * points), state.history.shape[0, place, 0])
     normal_beat.find_normal(0, 1, state.history, scratch())
     found = points_of(state.history.normal[0, 0])
     assert np.corrcoef(found, normal)[0, 1] > 0.99
@@ -187,9 +217,9 @@ def test_a_beat_is_compared_with_the_earlier_beats_that_look_like_it() -> None:
         place = normal_beat.store_beat(0, k, state.history)
         state.history.ratio[0, place] = 0.6 if early else 1.4 if k % 3 == 0 else 1.0
         state.history.match[0, place] = 0.2 if early else 1.0
-        state.history.shape[0, place, 0] = strange if early else normal
+        stored_shape.store_shape(strange if early else normal, state.history.shape[0, place, 0])
     out = np.zeros(len(class_rhythm.LIKENESS), np.float32)
-    class_rhythm.write_likeness(0, 1, state.history, strange[None], out)
+    class_rhythm.write_likeness(0, 1, state.history, strange[None], scratch(), out)
     found = dict(zip(class_rhythm.LIKENESS, out.tolist(), strict=True))
     assert found["alike"] == 10
     assert [

@@ -1,13 +1,14 @@
 """Bodies that vector instructions replace: the results are equal, to the bit where no float32 sums are involved."""
 
+import itertools
 from collections.abc import Callable
 
 import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import llvm, matrix, pair_filter, shapes, shuffle, trees, vector
-from beatwire.kernels.classes import beat_shape
+from beatwire.jit.x86 import llvm, matrix, pair_filter, shapes, shuffle, stored_shapes, trees, vector
+from beatwire.kernels.classes import beat_shape, stored_shape
 from beatwire.kernels.detection import ricker, windows
 from beatwire.kernels.peaks import classify
 from beatwire.kernels.rhythms import flutter
@@ -181,3 +182,24 @@ def test_sums_over_points_equal_those_of_the_body_up_to_the_largest_points(begin
             found = cpu.compiled(shapes.inner_product)(one, other, begin, end)
             assert found == one[begin:end].astype(np.int64) @ other[begin:end]
             assert found == beat_shape.inner_product(one, other, begin, end)
+
+
+@needs_avx2
+def test_points_are_packed_and_unpacked_as_by_the_bodies_up_to_the_largest() -> None:
+    rng, most = np.random.default_rng(5), beat_shape.MOST_POINT + 1
+    rows = rng.integers(-most, most + 1, (40, beat_shape.COLUMNS)) >> rng.integers(0, 15, (40, 1))
+    rows[:2] = [[most], [-most]]
+    for row in rows.astype(np.int16):
+        borders = stored_shape.BORDERS
+        for begin, end in itertools.pairwise(borders):
+            found = cpu.compiled(stored_shapes.largest_of)(row, begin, end)
+            assert found == stored_shape.largest_of(row, begin, end) == np.abs(row[begin:end].astype(int)).max()
+        shifts = [stored_shape.shift_of(row, part) for part in range(stored_shape.PARTS)]
+        stored, found = (np.full(stored_shape.STORED_COLUMNS, 9, np.uint8) for _ in range(2))
+        stored_shape.pack(row, *shifts, stored)
+        cpu.compiled(stored_shapes.pack)(row, *shifts, found)
+        np.testing.assert_array_equal(found, stored)
+        loaded, unpacked = (np.full(beat_shape.COLUMNS, 9, np.int16) for _ in range(2))
+        stored_shape.unpack(stored, *shifts, loaded)
+        cpu.compiled(stored_shapes.unpack)(stored, *shifts, unpacked)
+        np.testing.assert_array_equal(unpacked, loaded)

@@ -171,8 +171,8 @@ class HostKernels(Kernels):
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
     classify_beats = OverItems(
-        beat_class.classify_beats, "work.shape", "work.normal", "work.total", "work.measures", "work.numbers",
-        "work.rows", "work.chosen",
+        beat_class.classify_beats, "work.shape", "work.normal", "work.total", "work.measures", "work.shapes",
+        "work.numbers", "work.rows", "work.chosen",
         kept=("work.features",),
     )  # fmt: skip
     track_drift = OverItems(drift.track_drift)

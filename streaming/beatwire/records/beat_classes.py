@@ -46,7 +46,7 @@ class ClassHistory(NamedTuple):
     ratio    float32 [slots, PAST]                        RR over the median of the RRs before it; 1: unknown
     usual    float32 [slots, PAST]                        RR over the usual RR of a minute; 1: unknown
     match    float32 [slots, PAST]                        correlation of the QRS complex with that of the normal beat
-    shape    int16 [slots, PAST, SHAPE_LEADS, COLUMNS]    see ``kernels.classes.beat_shape``
+    shape    uint8 [slots, PAST, SHAPE_LEADS, STORED_COLUMNS]  see ``kernels.classes.stored_shape``
     ring     int64 [slots, 3]                             ``HEAD``, ``COUNT``, ``BLOCK``
     normal   int16 [slots, SHAPE_LEADS, COLUMNS]          the normal beat
     known    float32 [slots, KNOWN]                       ``SHARE`` of the beats that it is the mean of (0: there is
@@ -61,7 +61,7 @@ class ClassHistory(NamedTuple):
     ratio: F32
     usual: F32
     match: F32
-    shape: I16
+    shape: U8
     ring: I64
     normal: I16
     known: F32
@@ -74,6 +74,7 @@ class ClassScratch(NamedTuple):
     normal    float32 [POINTS]                    the same of the normal beat
     total     int32 [POINTS]                      sum of shapes, in parts of a unit
     measures  float64 [SHAPE_LEADS, MEASURES]     of each lead
+    shapes    int16 [PAST, SHAPE_LEADS, COLUMNS]  of the last beats
     numbers   float64 [2 + CANDIDATES, PAST]
     rows      int64 [PAST]
     chosen    int64 [CANDIDATES]
@@ -84,6 +85,7 @@ class ClassScratch(NamedTuple):
     normal: F32
     total: I32
     measures: F64
+    shapes: I16
     numbers: F64
     rows: I64
     chosen: I64

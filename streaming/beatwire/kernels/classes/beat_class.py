@@ -18,7 +18,7 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.classes.beat_shape import COLUMNS, EXPONENT, QRS_BEGIN, QRS_END, UNKNOWN, likeness
+from beatwire.kernels.classes.beat_shape import EXPONENT, QRS_BEGIN, QRS_END, UNKNOWN, likeness
 from beatwire.kernels.classes.class_features import (
     LAST_USUAL,
     NAMES,
@@ -41,6 +41,7 @@ from beatwire.kernels.classes.normal_beat import (
     measure_normal,
     store_beat,
 )
+from beatwire.kernels.classes.stored_shape import store_shape
 from beatwire.kernels.peaks.classify import beat_probability, evaluate_trees
 from beatwire.records import F32, F64, I16, I64
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
@@ -106,9 +107,7 @@ def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, histo
     history.usual[slot, place] = 1.0 if math.isnan(beats.prematurity[b]) else 1.0 - float64(beats.prematurity[b])
     history.match[slot, place] = match
     for lead in range(history.shape.shape[2]):
-        own, stored = beats.shape[b, lead], history.shape[slot, place, lead]
-        for k in range(COLUMNS):
-            stored[k] = own[k]
+        store_shape(beats.shape[b, lead], history.shape[slot, place, lead])
 
 
 def decide(v: float, if_not_v: float, usual: float, least: F64) -> tuple[int, float]:

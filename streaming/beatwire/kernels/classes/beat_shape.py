@@ -119,19 +119,42 @@ def widen(shape: I16, out: F32) -> None:
 
 def likeness(one: I16, other: I16, begin: int, end: int) -> float:
     """Return the correlation of points ``[begin, end)`` of two shapes."""
-    n, a, b = end - begin, total_of(one, begin, end), total_of(other, begin, end)
-    aa, bb = inner_product(one, one, begin, end), inner_product(other, other, begin, end)
-    spread = float64(n * aa - a * a) * float64(n * bb - b * b)
-    return float64(n * inner_product(one, other, begin, end) - a * b) / math.sqrt(spread + TINY)
+    total, spread = spread_of(other, begin, end)
+    return likeness_to(one, other, total, spread, begin, end)
+
+
+def likeness_to(one: I16, other: I16, other_total: int, other_spread: float, begin: int, end: int) -> float:
+    """Return the correlation of points ``[begin, end)`` of a shape with those of one whose ``spread_of`` is known."""
+    total, spread = spread_of(one, begin, end)
+    both = (end - begin) * inner_product(one, other, begin, end) - total * other_total
+    return float64(both) / math.sqrt(spread * other_spread + TINY)
+
+
+def spread_of(shape: I16, begin: int, end: int) -> tuple[int, float]:
+    """Return the sum of points ``[begin, end)`` of a shape, and their squared spread times their number squared."""
+    n, total = end - begin, total_of(shape, begin, end)
+    return total, float64(n * inner_product(shape, shape, begin, end) - total * total)
 
 
 def apart(one: I16, other: I16, leads: int) -> float:
     """Return the squared distance of the shapes of two beats over all leads, in units of the device."""
-    total = 0.0
+    return apart_by(one, energy_of(one, leads), other, energy_of(other, leads), leads)
+
+
+def apart_by(one: I16, one_energy: float, other: I16, other_energy: float, leads: int) -> float:
+    """Return the squared distance of the shapes of two beats whose ``energy_of`` is known."""
+    both = 0.0
     for lead in range(leads):
         units = unit_of(one[lead]) * unit_of(other[lead])
-        both = inner_product(one[lead], other[lead], 0, POINTS)
-        total += energy(one[lead]) - 2.0 * units * both + energy(other[lead])
+        both += units * inner_product(one[lead], other[lead], 0, POINTS)
+    return one_energy - 2.0 * both + other_energy
+
+
+def energy_of(shapes: I16, leads: int) -> float:
+    """Return the energy of the shapes of a beat, over all leads."""
+    total = 0.0
+    for lead in range(leads):
+        total += energy(shapes[lead])
     return total
 
 

@@ -127,7 +127,7 @@ def write_context(
     out[5] = history.match[slot, place_of(ring, 0)] if count > 0 else 1.0
     out[6] = history.match[slot, place_of(ring, 1)] if count > 1 else 1.0
     write_rhythm(b, slot, beats, history, work, features[FIRST_RHYTHM:])
-    write_likeness(slot, leads, history, beats.shape[b], features[FIRST_LIKENESS:])
+    write_likeness(slot, leads, history, beats.shape[b], work, features[FIRST_LIKENESS:])
 
 
 def measure_lead(shape: F32, normal: F32, steadiness: float, is_known: bool, out: F64) -> None:

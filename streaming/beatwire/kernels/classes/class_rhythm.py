@@ -12,8 +12,9 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.classes.beat_shape import EXPONENT, QRS_BEGIN, QRS_END, UNKNOWN, likeness
+from beatwire.kernels.classes.beat_shape import QRS_BEGIN, QRS_END, likeness_to, spread_of
 from beatwire.kernels.classes.normal_beat import COUNT, place_of, ranked
+from beatwire.kernels.classes.stored_shape import is_unknown, load_shape
 from beatwire.records import F32, I16
 from beatwire.records.beat_classes import ClassBeats, ClassHistory, ClassScratch
 
@@ -88,19 +89,22 @@ def write_unlike(slot: int, history: ClassHistory, out: F32) -> None:
     out[6], out[7] = run, unlike / max(1, count)
 
 
-def write_likeness(slot: int, leads: int, history: ClassHistory, shape: I16, out: F32) -> None:
+def write_likeness(slot: int, leads: int, history: ClassHistory, shape: I16, work: ClassScratch, out: F32) -> None:
     """Write the features of ``LIKENESS`` of a beat, ``shape`` [SHAPE_LEADS, COLUMNS]."""
     ring = history.ring[slot]
     count, alike, early, followed = int(ring[COUNT]), 0, 0, 0
     own = after = match = like_last = 0.0
     most = -1.0
+    first, other = spread_of(shape[0], QRS_BEGIN, QRS_END), spread_of(shape[leads - 1], QRS_BEGIN, QRS_END)
     for back in range(count):
         place = place_of(ring, back)
         like = -1.0
-        if history.shape[slot, place, 0, EXPONENT] != UNKNOWN:
+        if not is_unknown(history.shape[slot, place, 0]):
             like = 0.0
             for lead in range(leads):
-                like += likeness(shape[lead], history.shape[slot, place, lead], QRS_BEGIN, QRS_END) / leads
+                total, spread = first if lead == 0 else other
+                load_shape(history.shape[slot, place, lead], work.shapes[0, 0])
+                like += likeness_to(work.shapes[0, 0], shape[lead], total, spread, QRS_BEGIN, QRS_END) / leads
             if back == 0:
                 like_last = like
         if like > most:

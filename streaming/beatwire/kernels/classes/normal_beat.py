@@ -22,14 +22,16 @@ from beatwire.kernels.classes.beat_shape import (
     QRS_END,
     SHAPE_LEADS,
     TINY,
-    UNKNOWN,
-    apart,
+    apart_by,
     energy,
+    energy_of,
     extent,
-    likeness,
+    likeness_to,
+    spread_of,
     store_mean,
 )
-from beatwire.records import F32, F64, I64
+from beatwire.kernels.classes.stored_shape import is_unknown, load_shape
+from beatwire.records import F32, F64, I16, I64
 from beatwire.records.beat_classes import ClassHistory, ClassScratch
 
 PAST = 32  # beats that are stored of a stream
@@ -112,21 +114,23 @@ def find_normal(slot: int, leads: int, history: ClassHistory, work: ClassScratch
     n = 0
     for back in range(int(ring[COUNT])):
         place = place_of(ring, back)
-        if rr[place] > 0.0 and history.shape[slot, place, 0, EXPONENT] != UNKNOWN:
-            work.rows[n] = place
+        if rr[place] > 0.0 and not is_unknown(history.shape[slot, place, 0]):
             work.numbers[0, n] = rr[place]
+            for lead in range(leads):
+                load_shape(history.shape[slot, place, lead], work.shapes[n, lead])
+            work.numbers[1, n] = energy_of(work.shapes[n], leads)
             n += 1
     forget_normal(slot, history)
     if n < FEWEST:
         return
     known[USUAL_RR] = ranked(work.numbers[0], n, n // 2)  # in bigeminy that of the normal beats
-    best, reach = best_candidate(slot, leads, n, known[USUAL_RR], history, work)
-    near = average_near(slot, leads, n, best, NEAR * reach, history, work)
+    best, reach = best_candidate(leads, n, known[USUAL_RR], work)
+    near = average_near(leads, n, best, NEAR * reach, history.normal[slot], work)
     squares = TINY
     for lead in range(leads):
         normal = history.normal[slot, lead]
         squares += energy(normal)
-        known[STEADINESS + lead] = steadiness(slot, lead, near, history, work.rows)
+        known[STEADINESS + lead] = steadiness(lead, near, normal, work)
         known[P_SIZE + lead] = extent(normal, P_BEGIN, P_END) / (extent(normal, QRS_BEGIN, QRS_END) + TINY)
     known[SHARE] = near / n
     known[REACH] = reach
@@ -149,13 +153,11 @@ def measure_normal(slot: int, leads: int, history: ClassHistory, out: F32) -> No
     out[3], out[4] = known[SHARE], known[SPREAD]
 
 
-def best_candidate(
-    slot: int, leads: int, n: int, least_rr: float, history: ClassHistory, work: ClassScratch
-) -> tuple[int, float]:
-    """Return the place of the candidate with the least median distance to the others, and that distance, squared.
+def best_candidate(leads: int, n: int, least_rr: float, work: ClassScratch) -> tuple[int, float]:
+    """Return the candidate with the least median distance to the others, and that distance, squared.
 
-    Candidates are at most ``CANDIDATES`` of the ``n`` beats of ``work.rows``, spread evenly over those whose RR is at
-    least ``least_rr``.
+    Candidates are at most ``CANDIDATES`` of the ``n`` beats, spread evenly over those whose RR is at least
+    ``least_rr``. ``work`` holds the beats: ``shapes[j]``, their RR ``numbers[0, j]`` and energy ``numbers[1, j]``.
     """
     late = 0
     for j in range(n):
@@ -165,14 +167,14 @@ def best_candidate(
     for j in range(n):
         if work.numbers[0, j] >= least_rr:
             if seen % every == 0:
-                chosen[m] = work.rows[j]
+                chosen[m] = j
                 m += 1
             seen += 1
     distance = work.numbers[2:]
     for j in range(m):
         distance[j, j] = 0.0
         for k in range(j):
-            distance[j, k] = apart(history.shape[slot, chosen[j]], history.shape[slot, chosen[k]], leads)
+            distance[j, k] = distance_of(int(chosen[j]), int(chosen[k]), leads, work)
             distance[k, j] = distance[j, k]
     best, reach = int(chosen[0]), math.inf
     for j in range(m):
@@ -182,33 +184,36 @@ def best_candidate(
     return best, reach
 
 
-def average_near(
-    slot: int, leads: int, n: int, best: int, furthest: float, history: ClassHistory, work: ClassScratch
-) -> int:
-    """Write the mean of the ``n`` beats of ``work.rows`` that are near ``best`` as the normal beat.
+def distance_of(j: int, k: int, leads: int, work: ClassScratch) -> float:
+    """Return the squared distance of two beats of ``work``."""
+    return apart_by(work.shapes[j], work.numbers[1, j], work.shapes[k], work.numbers[1, k], leads)
+
+
+def average_near(leads: int, n: int, best: int, furthest: float, normal: I16, work: ClassScratch) -> int:
+    """Write the mean of the ``n`` beats of ``work`` that are near ``best`` as the normal beat [SHAPE_LEADS, COLUMNS].
 
     Return their number, and put them first in ``work.rows``.
     """
     rows, near = work.rows, 0
     for j in range(n):
-        if apart(history.shape[slot, rows[j]], history.shape[slot, best], leads) <= furthest + TINY:
-            rows[near] = rows[j]
+        if distance_of(j, best, leads, work) <= furthest + TINY:
+            rows[near] = j
             near += 1
     for lead in range(leads):
         for k in range(POINTS):
             work.total[k] = 0
         for j in range(near):
-            shape = history.shape[slot, rows[j], lead]
+            shape = work.shapes[rows[j], lead]
             exponent = int(shape[EXPONENT])
             for k in range(POINTS):
                 work.total[k] += int(shape[k]) << exponent
-        store_mean(work.total, near, history.normal[slot, lead])
+        store_mean(work.total, near, normal[lead])
     return near
 
 
-def steadiness(slot: int, lead: int, near: int, history: ClassHistory, rows: I64) -> float:
-    """Return the mean correlation, before the QRS complex, of the normal beats ``rows[:near]`` with their mean."""
-    total = 0.0
+def steadiness(lead: int, near: int, normal: I16, work: ClassScratch) -> float:
+    """Return the mean correlation, before the QRS complex, of the ``near`` beats ``work.rows`` with their mean."""
+    found, (total, spread) = 0.0, spread_of(normal, P_BEGIN, P_END)
     for j in range(near):
-        total += likeness(history.shape[slot, rows[j], lead], history.normal[slot, lead], P_BEGIN, P_END)
-    return total / max(1, near)
+        found += likeness_to(work.shapes[work.rows[j], lead], normal, total, spread, P_BEGIN, P_END)
+    return found / max(1, near)

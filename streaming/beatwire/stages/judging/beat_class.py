@@ -3,7 +3,7 @@
 In:    TickBeats, scored
 Out:   TickBeats, with the class of each beat, its probability, and the measures of the normal beat of its stream;
        without trees, as they are
-State: per slot the last beats (32 of at most 30 s) and the normal beat, see ``kernels.classes.normal_beat``: 5 kB a
+State: per slot the last beats (32 of at most 30 s) and the normal beat, see ``kernels.classes.normal_beat``: 3 kB a
 lead
 
 The classes are those of ANSI/AAMI EC57 without F: a fusion of a normal and a ventricular beat is one of the two. A
@@ -37,6 +37,7 @@ from beatwire.kernels.classes.normal_beat import (
     PAST,
     RING_COLUMNS,
 )
+from beatwire.kernels.classes.stored_shape import STORED_COLUMNS
 from beatwire.records import F32, F64, Aligned, TickBeats
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
@@ -84,7 +85,7 @@ class State:
             ratio=np.zeros((0, PAST), np.float32),
             usual=np.zeros((0, PAST), np.float32),
             match=np.zeros((0, PAST), np.float32),
-            shape=np.zeros((0, PAST, 0, COLUMNS), np.int16),
+            shape=np.zeros((0, PAST, 0, STORED_COLUMNS), np.uint8),
             ring=np.zeros((0, RING_COLUMNS), np.int64),
             normal=np.zeros((0, 0, COLUMNS), np.int16),
             known=np.zeros((0, KNOWN), np.float32),
@@ -130,6 +131,7 @@ def classify(state: State, beats: TickBeats, *, keep_features: bool = False) -> 
         normal=np.zeros(POINTS, np.float32),
         total=np.zeros(POINTS, np.int32),
         measures=np.zeros((SHAPE_LEADS, MEASURES)),
+        shapes=np.zeros((PAST, SHAPE_LEADS, COLUMNS), np.int16),
         numbers=np.zeros((2 + CANDIDATES, PAST)),
         rows=np.zeros(PAST, np.int64),
         chosen=np.zeros(CANDIDATES, np.int64),
@@ -153,7 +155,8 @@ def grow(state: State, slots: int, leads: int = SHAPE_LEADS) -> None:
     grown = ClassHistory(*(np.zeros((room, *column.shape[1:]), column.dtype) for column in old))
     if leads > known:
         grown = grown._replace(
-            shape=np.zeros((room, PAST, leads, COLUMNS), np.int16), normal=np.zeros((room, leads, COLUMNS), np.int16)
+            shape=np.zeros((room, PAST, leads, STORED_COLUMNS), np.uint8),
+            normal=np.zeros((room, leads, COLUMNS), np.int16),
         )
     pairs: Iterable[tuple[Any, Any]] = zip(old, grown, strict=True)
     for column, new in pairs:
