@@ -88,13 +88,30 @@ class RuleBeats(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """Transitions of alerts; those of run ``i`` begin in row ``MOST_TRANSITIONS * run[i]``.
+    """Transitions of the alerts of a stream.
 
-    counts  int64 [runs]                   transitions of each run
     rows    int64 [., TRANSITION_COLUMNS]
     value   float64 [.]                    what was found, in the unit of the rule's limit
+    """
+
+    rows: I64
+    value: F64
+
+
+class TransitionRoom(NamedTuple):
+    """Room for the transitions of each stream of a tick; the first ones of all streams are beside each other.
+
+    Few streams have transitions in a tick. So few pages of ``rows`` are ever used, though each stream has room for
+    more than an event can cause.
+
+    counts    int64 [runs]                          transitions of each run, written
+    rows      int64 [room, lanes, TRANSITION_COLUMNS]  row ``k`` of run ``i`` is ``rows[k, i]``
+    value     float64 [room, lanes]
+    progress  int64 [lanes, 4]                      of a run that needs more room: its events that have been applied,
+                                                    its restarts among them, limits and bank in force; of another 0
     """
 
     counts: I64
     rows: I64
     value: F64
+    progress: I64

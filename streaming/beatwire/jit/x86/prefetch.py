@@ -21,7 +21,7 @@ from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
 from beatwire.records import F32, F64, I16, I32, I64
-from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.alerting import RuleBeats, TransitionRoom
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
 from beatwire.records.columns import ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
@@ -167,7 +167,7 @@ def classify_beats(
 
 def apply_rules(
     i: int, run: I64, events: I64, _beats: RuleBeats, _durations: I64, _limits: F64, state: I64,
-    _transitions: Transitions,
+    _room: TransitionRoom, _again: bool,
 ) -> None:  # fmt: skip
     """Prefetch the state of a stream."""
     row_of(state[events[run[i], ORDERED_SLOT]], state.shape[1])

@@ -80,7 +80,7 @@ from beatwire.kernels.rhythms.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.rhythms.flutter import SATURATED as SATURATED_BLOCK
 from beatwire.kernels.rhythms.flutter import WAVES as WAVE_BLOCK
 from beatwire.records import F64, I64
-from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.alerting import RuleBeats, TransitionRoom, Transitions
 from beatwire.records.columns import (
     ORDERED_BANK,
     ORDERED_KIND,
@@ -184,10 +184,10 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
 
 
 def apply_rules(
-    i: int, run: I64, events: I64, beats: RuleBeats, durations: I64, limits: F64, state: I64,
-    transitions: Transitions,
+    i: int, run: I64, events: I64, beats: RuleBeats, durations: I64, limits: F64, state: I64, room: TransitionRoom,
+    again: bool,
 ) -> None:  # fmt: skip
-    """Apply the rules to the events of one stream.
+    """Apply the rules to the events of one stream; stop before one for whose transitions there may be no room.
 
     Parameters
     ----------
@@ -198,22 +198,34 @@ def apply_rules(
     limits : float64 [limits, RULES]
         Of each rule, in its unit.
     state : int64 [slots, STATE_COLUMNS], read and written
-    transitions
+    room
         Written.
+    again
+        Go on where streams have stopped; the others are passed over.
     """
-    first = MOST_TRANSITIONS * int(run[i])
-    n = first
-    restarts = 0
-    own = state[events[run[i], ORDERED_SLOT]]
-    lengths = durations[own[LIMITS], events[run[i], ORDERED_BANK]]
-    for e in range(run[i], run[i + 1]):
+    n = 0
+    done, restarts = 0, 0
+    number, bank = int(state[events[run[i], ORDERED_SLOT], LIMITS]), int(events[run[i], ORDERED_BANK])
+    progress = room.progress[i]
+    if again:
+        done, restarts, number, bank = int(progress[0]), int(progress[1]), int(progress[2]), int(progress[3])
+        if done == 0:
+            done = int(run[i + 1] - run[i])
+    progress[0] = 0
+    transitions = Transitions(room.rows[:, i], room.value[:, i])
+    lengths = durations[number, bank]
+    for e in range(run[i] + done, run[i + 1]):
+        if n + MOST_TRANSITIONS > room.rows.shape[0]:
+            progress[0], progress[1], progress[2], progress[3] = e - run[i], restarts, number, bank
+            break
         event = events[e]
         slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
         sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         row = state[slot]
         known = n
         if kind == RESTART:
-            lengths = durations[row[LIMITS], event[ORDERED_BANK]]
+            number, bank = int(row[LIMITS]), int(event[ORDERED_BANK])
+            lengths = durations[number, bank]
             if row[SIGNAL + MARK] > 0 and outlasts(row, value):  # nothing more is decided before it
                 n = apply_mark(row, slot, lengths, transitions, n)
                 for decided in range(known, n):
@@ -246,11 +258,12 @@ def apply_rules(
                     transitions.rows[decided, TRANSITION_BEAT] = value
             elif kind == LIMITS_CHANGED:
                 row[LIMITS] = value
-                lengths = durations[value, event[ORDERED_BANK]]
+                number, bank = value, int(event[ORDERED_BANK])
+                lengths = durations[number, bank]
                 late = silent_from(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
                 if sample > late and is_silence(row[SIGNAL:SINCE]):
                     n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)
         restarts += kind == RESTART
         for decided in range(known, n):
             transitions.rows[decided, TRANSITION_STRETCH] = restarts
-    transitions.counts[i] = n - first
+    room.counts[i] = n

@@ -26,7 +26,7 @@ from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
 from beatwire.kernels.rhythms.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
-from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.alerting import RuleBeats, TransitionRoom
 from beatwire.records.columns import (
     NO_BEAT,
     TRANSITION_BEAT,
@@ -41,8 +41,9 @@ from beatwire.stages.support.alerts import stream_alerts
 from beatwire.stages.support.alerts.alert_messages import message_of
 from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.alerts.silence import Silence
+from beatwire.stages.support.alerts.transition_room import has_stopped, in_order, no_room, room_of, written
 from beatwire.stages.support.alerts.unseen import Unseen
-from beatwire.stages.support.runs import rows_written, runs_of
+from beatwire.stages.support.runs import runs_of
 
 _BLOCK_S = 2.0  # length of a block, see ``stages.detection.beats``
 
@@ -60,6 +61,7 @@ class State:
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
     ends_us   slot -> device time at which the samples of such a stream ended, if the log has it
     durations of the limits in samples, and for which version of them and which rates they were computed
+    room      for the transitions of a tick
     """
 
     settings: Settings
@@ -72,6 +74,7 @@ class State:
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
     ends_us: dict[int, int] = field(default_factory=dict)
     durations: tuple[tuple[float, ...], I64] = ((), np.zeros((0, 0, 9), np.int64))
+    room: TransitionRoom = field(default_factory=no_room)
 
 
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
@@ -194,13 +197,14 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
     if len(events) == 0:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)
     n, run = runs_of(events, tick.run if events is tick.events else None)
-    room = alert_state.MOST_TRANSITIONS * len(events)
-    transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
     durations, limits = _kernel_limits(state, tick)
     beats = _rule_beats(state.settings, tick)
-    cpu.kernels.apply_rules(n, run, events, beats, durations, limits, state.slots, transitions)
-    rows = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
-    return transitions.rows[rows], transitions.value[rows]
+    room = state.room = room_of(state.room, n)
+    parts: list[tuple[I64, I64, F64]] = []
+    while not parts or has_stopped(room):
+        cpu.kernels.apply_rules(n, run, events, beats, durations, limits, state.slots, room, len(parts) > 0)
+        parts.append(written(room))
+    return in_order(parts)
 
 
 def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
