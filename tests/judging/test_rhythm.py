@@ -24,11 +24,11 @@ FAST = {"tachycardia", "extreme tachycardia"}
 
 
 def ring_of(at: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rings of samples and flags after beats at these samples; the first interval is unknown."""
-    samples, flags = np.zeros(BEATS, np.int64), np.zeros(BEATS, np.uint8)
+    """Return the rings of intervals and flags after beats at these samples; the first interval is unknown."""
+    intervals, flags = np.zeros(BEATS, np.int32), np.zeros(BEATS, np.uint8)
     for k, sample in enumerate(at):
-        samples[k % BEATS], flags[k % BEATS] = sample, 0 if k else UNKNOWN
-    return samples, flags
+        intervals[k % BEATS], flags[k % BEATS] = sample - at[k - 1] if k else 0, 0 if k else UNKNOWN
+    return intervals, flags
 
 
 def beats_with(intervals: np.ndarray) -> list[int]:
@@ -59,11 +59,11 @@ def test_in_noise_no_rate_is_known(rng) -> None:
 
 @pytest.mark.parametrize(("interval_s", "noisy", "known"), [(1.4, 3, False), (1.4, 2, True), (0.6, 5, True)])
 def test_a_slow_rate_is_not_known_if_most_of_its_beats_are_noisy(interval_s: float, noisy: int, known: bool) -> None:
-    samples, flags = ring_of(beats_with(np.full(4, round(interval_s * RATE))))
+    intervals, flags = ring_of(beats_with(np.full(4, round(interval_s * RATE))))
     flags[:noisy] |= np.uint8(NOISY)
     numbers, medians = np.zeros(rhythm.NUMBERS, np.int64), np.zeros(rhythm.SPANS)
     numbers[rhythm.COUNT] = 5
-    rhythm.write_medians(0.8, RATE, samples, flags, numbers, medians)
+    rhythm.write_medians(0.8, RATE, intervals, flags, numbers, medians)
     assert medians[2] == pytest.approx(interval_s if known else np.nan, nan_ok=True)
 
 
@@ -109,12 +109,12 @@ def test_noise_is_not_judged_to_be_atrial_fibrillation(errors: float, doubtful: 
     trees = load_rhythm_judges().trees
     at = np.array(beats_with(np.random.default_rng(0).integers(120, 320, 62)))
     every = int(rhythm.AF_EVERY_S * RATE)
-    samples, flags = ring_of((at + every - at[-1] % every).tolist())  # the last beat is the first of its 8 s
+    at += every - at[-1] % every  # the last beat is the first of its 8 s
+    intervals, flags = ring_of(at.tolist())
     flags |= np.uint8(doubtful)
     numbers, features = np.zeros(rhythm.NUMBERS, np.int64), np.zeros(rhythm.FEATURES, np.float32)
     numbers[rhythm.COUNT] = len(at)
-    last = int(samples[len(at) - 1])
-    assert rhythm.judge_beat(last, errors, RATE, samples, flags, numbers, trees, features) > 0
+    assert rhythm.judge_beat(int(at[-1]), errors, RATE, intervals, flags, numbers, trees, features) > 0
     assert numbers[rhythm.AF_BITS] == counts
 
 
@@ -135,8 +135,10 @@ def test_beats_after_the_margin_do_not_change_a_judgement_of_a_block() -> None:
     blocks = np.full(fibrillation.BLOCKS, wave_shape.DESCRIBED, np.int64)
     end = 1900
     before, after = np.zeros(rhythm.FEATURES, np.float32), np.zeros(rhythm.FEATURES, np.float32)
-    fibrillation.write_features(end, RATE, blocks, 4, *ring_of(at[:4]), before)
-    fibrillation.write_features(end, RATE, blocks, 5, *ring_of(at), after)  # the last one is 0.36 s before the end
+    fibrillation.write_features(end, RATE, blocks, 4, at[3], *ring_of(at[:4]), before)
+    fibrillation.write_features(
+        end, RATE, blocks, 5, at[4], *ring_of(at), after
+    )  # the last one is 0.36 s before the end
     assert np.array_equal(before, after)
 
 

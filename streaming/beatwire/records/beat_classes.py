@@ -41,7 +41,7 @@ class ClassSettings(NamedTuple):
 class ClassHistory(NamedTuple):
     """The last beats of each slot, circular lists, and its normal beat.
 
-    sample   int64 [slots, PAST]                          R
+    sample   int32 [slots, PAST]                          R, see ``kernels.short_times``
     rr_s     float32 [slots, PAST]                        0: unknown
     ratio    float32 [slots, PAST]                        RR over the median of the RRs before it; 1: unknown
     usual    float32 [slots, PAST]                        RR over the usual RR of a minute; 1: unknown
@@ -56,7 +56,7 @@ class ClassHistory(NamedTuple):
                                                           from ``P_SIZE`` on, of each lead, the size of that wave
     """
 
-    sample: I64
+    sample: I32
     rr_s: F32
     ratio: F32
     usual: F32

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, Bool
 
 
 class BeatRuns(NamedTuple):
@@ -47,14 +47,14 @@ class SizeHistory(NamedTuple):
 class BeatHistory(NamedTuple):
     """The latents and intervals of each slot's last beats, circular lists.
 
-    time_s     float64 [slots, BEATS]
+    time       int32 [slots, BEATS]             in ``1 / TICKS`` of a second, see ``kernels.short_times``
     rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
     latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
     ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
     ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``
     """
 
-    time_s: F64
+    time: I32
     rr_s: F32
     latent: I16
     ascending: U8

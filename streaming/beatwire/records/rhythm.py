@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I32, I64, U8, Bool
 
 
 class RhythmBeats(NamedTuple):
@@ -22,12 +22,12 @@ class RhythmBeats(NamedTuple):
 class RhythmMemory(NamedTuple):
     """The last beats and blocks of every slot.
 
-    sample   int64 [slots, BEATS]     of the last beats, a ring
+    interval int32 [slots, BEATS]     samples from the beat before to each of the last beats, a ring
     flags    uint8 [slots, BEATS]     of each, see ``kernels.rhythms.beat_ring``
     numbers  int64 [slots, NUMBERS]   see ``kernels.rhythms.rhythm``
     """
 
-    sample: I64
+    interval: I32
     flags: U8
     numbers: I64
 

@@ -31,6 +31,7 @@ from beatwire.kernels.classes.beat_shape import (
     store_mean,
 )
 from beatwire.kernels.classes.stored_shape import is_unknown, load_shape
+from beatwire.kernels.short_times import shortened, since
 from beatwire.records import F32, F64, I16, I64
 from beatwire.records.beat_classes import ClassHistory, ClassScratch
 
@@ -74,7 +75,7 @@ def forget_normal(slot: int, history: ClassHistory) -> None:
 def drop_before(slot: int, sample: int, history: ClassHistory) -> None:
     """Remove the beats of a slot before ``sample``."""
     ring = history.ring[slot]
-    while ring[COUNT] > 0 and history.sample[slot, ring[HEAD]] < sample:
+    while ring[COUNT] > 0 and since(sample, int(history.sample[slot, ring[HEAD]])) > 0:
         ring[HEAD] = (ring[HEAD] + 1) % PAST
         ring[COUNT] -= 1
 
@@ -92,7 +93,7 @@ def store_beat(slot: int, sample: int, history: ClassHistory) -> int:
         ring[COUNT] -= 1
     ring[COUNT] += 1
     place = place_of(ring, 0)
-    history.sample[slot, place] = sample
+    history.sample[slot, place] = shortened(sample)
     return place
 
 

@@ -13,7 +13,7 @@ beats.
 """
 
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
-from beatwire.records import F32, I64, U8
+from beatwire.records import F32, I32, U8
 
 MINUTE_S = 60.0
 FEWEST = 12  # intervals
@@ -30,61 +30,62 @@ DOUBTFUL_SHARE = 12  # the feature "doubtful"
 FIRST_NORMAL = 16  # the measures of the normal beat, written by ``kernels.rhythms.rhythm``
 
 
-def write_features(rate_hz: float, count: int, samples: I64, flags: U8, features: F32) -> bool:
+def write_features(rate_hz: float, count: int, intervals: I32, flags: U8, features: F32) -> bool:
     """Write the features of the last beats, and return True; False if they are too few or regular.
 
     Parameters
     ----------
     count
-        Beats of the stream so far; ``samples``, ``flags`` [BEATS] are the last ones, a ring.
+        Beats of the stream so far; ``intervals``, ``flags`` [BEATS] are the last ones, a ring.
     """
-    oldest = int(samples[(count - 1) % BEATS]) - int(MINUTE_S * rate_hz)
+    room = int(MINUTE_S * rate_hz)
     n = doubtful = unsure = 0
     while n + 1 < min(BEATS, count):
         at = (count - 1 - n) % BEATS
-        if int(flags[at]) & UNKNOWN != 0 or int(samples[(count - 2 - n) % BEATS]) < oldest:
+        if int(flags[at]) & UNKNOWN != 0 or int(intervals[at]) > room:
             break
+        room -= int(intervals[at])
         doubtful += int(flags[at]) & DOUBTFUL > 0
         unsure += int(flags[at]) & UNSURE > 0
         n += 1
     if n < FEWEST:
         return False
-    unlike = share_unlike(n, count, samples)
+    unlike = share_unlike(n, count, intervals)
     if unlike < LEAST_UNLIKE:
         return False
-    typical = typical_interval(n, count, samples)
+    typical = typical_interval(n, count, intervals)
     features[0] = n
     features[1] = 1000.0 * typical / rate_hz
     features[2] = unlike
     features[DOUBTFUL_SHARE] = doubtful / n
     features[13] = unsure / n
-    write_shares(n, count, samples, typical, features)
-    features[5] = share_of_cells(n, count, samples, typical)
+    write_shares(n, count, intervals, typical, features)
+    features[5] = share_of_cells(n, count, intervals, typical)
     return True
 
 
-def interval(k: int, count: int, samples: I64) -> int:
+def interval(k: int, count: int, intervals: I32) -> int:
     """Return the ``k``-th last interval in samples."""
-    return int(samples[(count - 1 - k) % BEATS] - samples[(count - 2 - k) % BEATS])
+    return int(intervals[(count - 1 - k) % BEATS])
 
 
-def share_unlike(n: int, count: int, samples: I64) -> float:
+def share_unlike(n: int, count: int, intervals: I32) -> float:
     """Return the share of intervals that differ from the one before by more than 5 % of the shorter one."""
     unlike = 0
     for k in range(n - 1):
-        newer, older = interval(k, count, samples), interval(k + 1, count, samples)
+        newer, older = interval(k, count, intervals), interval(k + 1, count, intervals)
         unlike += 20 * abs(newer - older) > min(newer, older)
     return unlike / (n - 1)
 
 
-def typical_interval(n: int, count: int, samples: I64) -> int:
+def typical_interval(n: int, count: int, intervals: I32) -> int:
     """Return the median of the last ``n`` intervals, the lower one of two."""
     found = 0
     for p in range(n):
-        value = interval(p, count, samples)
+        value = interval(p, count, intervals)
         below = 0
         for q in range(n):
-            below += interval(q, count, samples) < value
+            below += interval(q, count, intervals) < value
         if below <= (n - 1) // 2:
             found = max(found, value)
     return max(found, 1)
@@ -95,16 +96,16 @@ def cell(difference: int, typical: int) -> int:
     return min(MOST_CELLS, max(-MOST_CELLS, (2 * CELL * difference + typical) // (2 * typical)))
 
 
-def write_shares(n: int, count: int, samples: I64, typical: int, features: F32) -> None:
+def write_shares(n: int, count: int, intervals: I32, typical: int, features: F32) -> None:
     """Write the features that are shares of intervals, of differences and of pairs of these."""
     by_10 = by_20 = pairs = near = zeros = alike = turns = short = long = 0
     total = 0
     for k in range(n):
-        newer = interval(k, count, samples)
+        newer = interval(k, count, intervals)
         short += 5 * newer < 4 * typical
         long += 5 * newer > 6 * typical
         if k + 1 < n:
-            older = interval(k + 1, count, samples)
+            older = interval(k + 1, count, intervals)
             difference, least = newer - older, min(newer, older)
             size = abs(difference)
             total += size
@@ -113,7 +114,7 @@ def write_shares(n: int, count: int, samples: I64, typical: int, features: F32) 
             pairs += 100 * older < 88 * typical and 100 * newer > 105 * typical
             near += is_near(older, typical) and is_near(newer, typical)
             if k + 2 < n:
-                before = interval(k + 2, count, samples)
+                before = interval(k + 2, count, intervals)
                 alike += 100 * abs(newer - before) < 6 * typical
                 zeros += cell(difference, typical) * cell(older - before, typical) == 0
                 turns += (difference > 0) != (older > before)
@@ -135,14 +136,14 @@ def is_near(value: int, typical: int) -> bool:
     return 100 * abs(value - typical) < 12 * typical
 
 
-def share_of_cells(n: int, count: int, samples: I64, typical: int) -> float:
+def share_of_cells(n: int, count: int, intervals: I32, typical: int) -> float:
     """Return the number of cells that pairs of consecutive differences fill, over the number of pairs."""
     filled = 0
     for p in range(n - 2):
-        x, y = pair_of_cells(p, count, samples, typical)
+        x, y = pair_of_cells(p, count, intervals, typical)
         is_new = True
         for q in range(p):
-            x_before, y_before = pair_of_cells(q, count, samples, typical)
+            x_before, y_before = pair_of_cells(q, count, intervals, typical)
             if x == x_before and y == y_before:
                 is_new = False
                 break
@@ -150,9 +151,9 @@ def share_of_cells(n: int, count: int, samples: I64, typical: int) -> float:
     return filled / (n - 2)
 
 
-def pair_of_cells(k: int, count: int, samples: I64, typical: int) -> tuple[int, int]:
+def pair_of_cells(k: int, count: int, intervals: I32, typical: int) -> tuple[int, int]:
     """Return the cells of the ``k``-th last difference of intervals and of the one before."""
     newest, middle, oldest = (
-        interval(k, count, samples), interval(k + 1, count, samples), interval(k + 2, count, samples),
+        interval(k, count, intervals), interval(k + 1, count, intervals), interval(k + 2, count, intervals),
     )  # fmt: skip
     return cell(newest - middle, typical), cell(middle - oldest, typical)

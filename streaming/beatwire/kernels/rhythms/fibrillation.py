@@ -7,7 +7,7 @@ State: none
 
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.wave_shape import NUMBERS, known_number
-from beatwire.records import F32, I64, U8
+from beatwire.records import F32, I32, I64, U8
 
 BLOCKS = 3  # that a judgement reads
 BEATS_S = 6.0  # of the beats
@@ -21,7 +21,9 @@ NAMES = (
 FIRST_OF_BEATS = 3 * NUMBERS
 
 
-def write_features(end: int, rate_hz: float, blocks: I64, count: int, samples: I64, flags: U8, features: F32) -> None:
+def write_features(
+    end: int, rate_hz: float, blocks: I64, count: int, last_beat: int, intervals: I32, flags: U8, features: F32
+) -> None:
     """Write the features of the block that ends at sample ``end``.
 
     Parameters
@@ -29,7 +31,7 @@ def write_features(end: int, rate_hz: float, blocks: I64, count: int, samples: I
     blocks : int64 [BLOCKS]
         Packed descriptions, the newest first.
     count
-        Beats of the stream so far; ``samples``, ``flags`` [BEATS] are the last ones, a ring.
+        Beats of the stream so far, the last one at sample ``last_beat``; ``intervals``, ``flags`` [BEATS] are rings.
     """
     for k in range(NUMBERS):
         newest = known_number(int(blocks[0]), k)
@@ -41,18 +43,20 @@ def write_features(end: int, rate_hz: float, blocks: I64, count: int, samples: I
         features[k] = newest
         features[NUMBERS + k] = total
         features[2 * NUMBERS + k] = largest - least
-    write_features_of_beats(end, rate_hz, count, samples, flags, features)
+    write_features_of_beats(end, rate_hz, count, last_beat, intervals, flags, features)
 
 
-def write_features_of_beats(end: int, rate_hz: float, count: int, samples: I64, flags: U8, features: F32) -> None:
+def write_features_of_beats(
+    end: int, rate_hz: float, count: int, last_beat: int, intervals: I32, flags: U8, features: F32
+) -> None:
     """Write how many beats there were, how doubtful, and mean and range of their intervals in milliseconds."""
     last = end - int(MARGIN_S * rate_hz)
     first = last - int(BEATS_S * rate_hz)
-    beats = doubtful = unsure = intervals = 0
-    shortest, longest, total = 1 << 40, 0, 0
+    beats = doubtful = unsure = known = 0
+    shortest, longest, total, sample = 1 << 40, 0, 0, last_beat
     for k in range(min(BEATS, count)):
         at = (count - 1 - k) % BEATS
-        sample = int(samples[at])
+        sample -= int(intervals[(at + 1) % BEATS]) if k > 0 else 0
         if sample <= first:
             break
         if sample > last:
@@ -61,12 +65,12 @@ def write_features_of_beats(end: int, rate_hz: float, count: int, samples: I64, 
         doubtful += int(flags[at]) & DOUBTFUL > 0
         unsure += int(flags[at]) & UNSURE > 0
         if int(flags[at]) & UNKNOWN == 0 and k + 1 < min(BEATS, count):
-            interval = sample - int(samples[(count - 2 - k) % BEATS])
-            intervals += 1
+            interval = int(intervals[at])
+            known += 1
             total += interval
             shortest, longest = min(shortest, interval), max(longest, interval)
     features[FIRST_OF_BEATS] = beats
     features[FIRST_OF_BEATS + 1] = doubtful / max(beats, 1)
     features[FIRST_OF_BEATS + 2] = unsure / max(beats, 1)
-    features[FIRST_OF_BEATS + 3] = 1000.0 * total / (max(intervals, 1) * rate_hz)
-    features[FIRST_OF_BEATS + 4] = (longest - shortest) * intervals / max(total, 1) if intervals > 1 else 0.0
+    features[FIRST_OF_BEATS + 3] = 1000.0 * total / (max(known, 1) * rate_hz)
+    features[FIRST_OF_BEATS + 4] = (longest - shortest) * known / max(total, 1) if known > 1 else 0.0

@@ -16,14 +16,14 @@ from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.peaks.classify import evaluate_trees
 from beatwire.kernels.rhythms.atrial import DOUBTFUL_SHARE, FIRST_NORMAL
 from beatwire.kernels.rhythms.atrial import write_features as write_atrial_features
-from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
+from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, LONGEST, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.rhythms.fibrillation import write_features as write_fibrillation_features
 from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, TOO_FAST, WAVES
 from beatwire.kernels.rhythms.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy, is_too_fast
 from beatwire.kernels.rhythms.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
-from beatwire.records import F32, F64, I64, U8
+from beatwire.records import F32, F64, I32, I64, U8
 from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, BLOCK, RESTART
@@ -33,11 +33,12 @@ FEATURES = 32  # room for those of either judge
 
 # Columns of ``RhythmMemory.numbers``:
 #   COUNT        beats since the restart
+#   LAST         sample of the last one
 #   BLOCKS       blocks since the restart or the last one without a description, at most 3
 #   FIRST_BLOCK  the last three descriptions, the newest first
 #   AF_BITS      the last decisions about atrial fibrillation, the newest lowest
 #   PAST         slopes and waves of the last blocks, see ``kernels.rhythms.rest``
-COUNT, BLOCKS, FIRST_BLOCK = range(3)
+COUNT, LAST, BLOCKS, FIRST_BLOCK = range(4)
 AF_BITS = FIRST_BLOCK + JUDGED_BLOCKS
 PAST = AF_BITS + 1
 NUMBERS = PAST + PAST_COLUMNS
@@ -77,7 +78,7 @@ def judge_rhythm(
         Written.
     """
     slot = int(events[run[i], ORDERED_SLOT])
-    samples, flags, numbers = memory.sample[slot], memory.flags[slot], memory.numbers[slot]
+    intervals, flags, numbers = memory.interval[slot], memory.flags[slot], memory.numbers[slot]
     several = judged.features.shape[0] > 1
     for e in range(run[i], run[i + 1]):
         kind, sample, value = (
@@ -94,24 +95,24 @@ def judge_rhythm(
             for column in range(NUMBERS):
                 numbers[column] = 0
         elif kind == BLOCK:
-            logit = judge_block(sample, value, rate_hz, samples, flags, numbers, trees, features)
+            logit = judge_block(sample, value, rate_hz, intervals, flags, numbers, trees, features)
             judged.logit[e] = logit
             judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, numbers[PAST : PAST + PAST_COLUMNS])
         elif kind == BEAT:
-            store_beat(sample, value, beats, samples, flags, numbers)
+            store_beat(sample, value, beats, intervals, flags, numbers)
             write_medians(
-                beats.expected_errors[value], rate_hz, samples, flags, numbers, judged.rhythm.typical_rr_s[value]
+                beats.expected_errors[value], rate_hz, intervals, flags, numbers, judged.rhythm.typical_rr_s[value]
             )
             errors = float(beats.expected_errors[value])
             for k in range(NORMAL_MEASURES):
                 features[FIRST_NORMAL + k] = beats.normal[value, k]
-            judged.logit[e] = judge_beat(sample, errors, rate_hz, samples, flags, numbers, trees, features)
+            judged.logit[e] = judge_beat(sample, errors, rate_hz, intervals, flags, numbers, trees, features)
             judged.rhythm.atrial[value] = is_atrial(int(numbers[AF_BITS]), AF_DECISIONS)
             judged.rhythm.certain[value] = is_atrial(int(numbers[AF_BITS]), AF_CERTAIN)
             judged.rhythm.possible[value] = numbers[AF_BITS] != 0
 
 
-def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8, numbers: I64) -> None:
+def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: I32, flags: U8, numbers: I64) -> None:
     """Store beat ``b`` of the tick."""
     flag = 0 if beats.rr_s[b] > 0.0 else UNKNOWN
     if beats.expected_errors[b] > DOUBTFUL_ERRORS:
@@ -121,12 +122,13 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8,
     if beats.quality[b] < LEAST_QUALITY:
         flag |= UNSURE
     at = int(numbers[COUNT]) % BEATS
-    samples[at] = sample
+    intervals[at] = min(LONGEST, sample - int(numbers[LAST]))
+    numbers[LAST] = sample
     flags[at] = flag
     numbers[COUNT] += 1
 
 
-def write_medians(errors: float, rate_hz: float, samples: I64, flags: U8, numbers: I64, medians: F64) -> None:
+def write_medians(errors: float, rate_hz: float, intervals: I32, flags: U8, numbers: I64, medians: F64) -> None:
     """Write the median of the last 16, 8 and 4 intervals in seconds; NaN if there are fewer, or too many errors.
 
     A slow rate is not known either if most of its beats are noisy.
@@ -140,7 +142,7 @@ def write_medians(errors: float, rate_hz: float, samples: I64, flags: U8, number
         limit = MOST_ERRORS_16 if k == 0 else MOST_ERRORS
         medians[k] = math.nan
         if known >= n and not errors >= limit:
-            median_s = median_interval(n, count, samples) / rate_hz
+            median_s = median_interval(n, count, intervals) / rate_hz
             if median_s <= SLOW_S or not are_noisy(n, count, flags):
                 medians[k] = median_s
 
@@ -153,14 +155,14 @@ def are_noisy(n: int, count: int, flags: U8) -> bool:
     return 2 * noisy > n + 1
 
 
-def median_interval(n: int, count: int, samples: I64) -> float:
+def median_interval(n: int, count: int, intervals: I32) -> float:
     """Return the median of the last ``n`` intervals in samples, ``n`` even, by counting."""
     lower = upper = 0
     for p in range(n):
-        value = int(samples[(count - 1 - p) % BEATS] - samples[(count - 2 - p) % BEATS])
+        value = int(intervals[(count - 1 - p) % BEATS])
         below = 0
         for q in range(n):
-            below += int(samples[(count - 1 - q) % BEATS] - samples[(count - 2 - q) % BEATS]) < value
+            below += int(intervals[(count - 1 - q) % BEATS]) < value
         if below <= n // 2 - 1:
             lower = max(lower, value)
         if below <= n // 2:
@@ -169,7 +171,7 @@ def median_interval(n: int, count: int, samples: I64) -> float:
 
 
 def judge_block(
-    end: int, value: int, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
+    end: int, value: int, rate_hz: float, intervals: I32, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
 ) -> float:
     """Return the logit that fibrillation fills the last blocks; NaN if the block has no description."""
     if value & DESCRIBED == 0:
@@ -181,8 +183,8 @@ def judge_block(
     numbers[FIRST_BLOCK] = value
     numbers[BLOCKS] = min(JUDGED_BLOCKS, known + 1)
     write_fibrillation_features(
-        end, rate_hz, numbers[FIRST_BLOCK : FIRST_BLOCK + JUDGED_BLOCKS], int(numbers[COUNT]), samples, flags,
-        features,
+        end, rate_hz, numbers[FIRST_BLOCK : FIRST_BLOCK + JUDGED_BLOCKS], int(numbers[COUNT]), int(numbers[LAST]),
+        intervals, flags, features,
     )  # fmt: skip
     return evaluate_trees(
         trees.feature[FIBRILLATION], trees.threshold[FIBRILLATION], trees.leaf[FIBRILLATION], features
@@ -210,19 +212,26 @@ def kind_of_block(value: int, logit: float, past: I64) -> int:
 
 
 def judge_beat(
-    sample: int, errors: float, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
+    sample: int,
+    errors: float,
+    rate_hz: float,
+    intervals: I32,
+    flags: U8,
+    numbers: I64,
+    trees: JudgeTrees,
+    features: F32,
 ) -> float:
     """Decide about atrial fibrillation at the first beat of every ``AF_EVERY_S``; return the logit, NaN: undecided."""
     count = int(numbers[COUNT])
     if count < 2:
         return math.nan
     every = int(AF_EVERY_S * rate_hz)
-    passed = sample // every - int(samples[(count - 2) % BEATS]) // every
+    passed = sample // every - (sample - int(intervals[(count - 1) % BEATS])) // every
     if passed == 0:
         return math.nan
     bits = (int(numbers[AF_BITS]) << min(passed, AF_DECISIONS)) & ((1 << AF_DECISIONS) - 1)
     logit = math.nan
-    if write_atrial_features(rate_hz, count, samples, flags, features):
+    if write_atrial_features(rate_hz, count, intervals, flags, features):
         logit = evaluate_trees(trees.feature[ATRIAL], trees.threshold[ATRIAL], trees.leaf[ATRIAL], features)
         noisy = errors >= MOST_ERRORS and features[DOUBTFUL_SHARE] > MOST_DOUBTFUL
         bits |= int(logit > 0.0 and not noisy)

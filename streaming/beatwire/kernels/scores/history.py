@@ -21,11 +21,13 @@ import math
 from numpy import float32
 
 from beatwire.kernels.classes.ascending import insert, remove
+from beatwire.kernels.short_times import shortened, since
 from beatwire.kernels.team import WIDTH, added, member, most, wait
 from beatwire.records import F32, F64, I16, I64, U8, Bool, Terms
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 
 SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
+TICKS = 8192  # of a second: finer than samples are apart
 BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
 LATENTS, LATENT_PARTS = 8, 512  # stored latents are integers of 1/512, so of at most 64
 HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
@@ -165,10 +167,11 @@ def compare_with_history(
         slot = beats.slot[b]
         ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
         if member() == 0:
+            now = tick_of(beats.time_s[b])
             if beats.restart[b]:
                 ring[COUNT] = 0
                 ring[INTERVAL_COUNT] = 0
-            while ring[COUNT] > 0 and history.time_s[slot, ring[HEAD]] < beats.time_s[b] - BEATS_S:
+            while ring[COUNT] > 0 and since(now, int(history.time[slot, ring[HEAD]])) > BEATS_S * TICKS:
                 drop_oldest(rr, ascending, ring)
         wait()
         n = ring[INTERVAL_COUNT]
@@ -200,7 +203,7 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
         drop_oldest(rr, ascending, ring)
     at = (ring[HEAD] + ring[COUNT]) % BEATS
     ring[COUNT] += 1
-    history.time_s[slot, at] = beats.time_s[b]
+    history.time[slot, at] = shortened(tick_of(beats.time_s[b]))
     rr[at] = 0.0
     if beats.rr_s[b] > 0.0:
         rr[at] = beats.rr_s[b]
@@ -209,6 +212,11 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
         ring[INTERVAL_COUNT] += 1
     if not embedded[b]:
         rr[at] = -rr[at]
+
+
+def tick_of(time_s: float) -> int:
+    """Return a time in ``1 / TICKS`` of a second."""
+    return int(math.floor(TICKS * time_s + 0.5))
 
 
 def in_parts(latent: float) -> int:

@@ -70,7 +70,7 @@ def _no_sizes() -> SizeHistory:
 
 def _no_beats() -> BeatHistory:
     return BeatHistory(
-        time_s=np.zeros((0, BEATS), np.float64),
+        time=np.zeros((0, BEATS), np.int32),
         rr_s=np.zeros((0, BEATS), np.float32),
         latent=np.zeros((0, BEATS, LATENTS), np.int16),
         ascending=np.zeros((0, BEATS), np.uint8),

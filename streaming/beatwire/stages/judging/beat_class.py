@@ -80,7 +80,7 @@ class State:
         e = NO_TREES if self.settings is None else self.settings.ensemble
         self.trees = Trees(e.feature, e.threshold, e.leaf, e.probability)
         self.history = ClassHistory(
-            sample=np.zeros((0, PAST), np.int64),
+            sample=np.zeros((0, PAST), np.int32),
             rr_s=np.zeros((0, PAST), np.float32),
             ratio=np.zeros((0, PAST), np.float32),
             usual=np.zeros((0, PAST), np.float32),

@@ -45,10 +45,10 @@ class State:
 def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     """Judge the rhythm of the streams of a tick."""
     events, slots = tick.events, len(tick.aligned.anchors)
-    if len(state.memory.sample) < slots:
+    if len(state.memory.interval) < slots:
         grown = _memory(slots)
-        known = len(state.memory.sample)
-        grown.sample[:known], grown.flags[:known] = state.memory.sample, state.memory.flags
+        known = len(state.memory.interval)
+        grown.interval[:known], grown.flags[:known] = state.memory.interval, state.memory.flags
         grown.numbers[:known] = state.memory.numbers
         state.memory = grown
     b, e = len(tick.slot), len(events)
@@ -84,7 +84,7 @@ def without_premature(tick: TickBeats) -> TickBeats:
 def _memory(slots: int) -> RhythmMemory:
     """Return the memory of slots without beats."""
     return RhythmMemory(
-        np.zeros((slots, BEATS), np.int64),
+        np.zeros((slots, BEATS), np.int32),
         np.zeros((slots, BEATS), np.uint8),
         np.zeros((slots, rhythm.NUMBERS), np.int64),
     )
