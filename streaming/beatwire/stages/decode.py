@@ -70,29 +70,17 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         tick, resolved = _in_our_schema(tick, tick.schemas, rejects)
         state.resolved += resolved
     ints, floats, code = chunk_columns(m)
-    schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
-    cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    cpu.kernels.read_chunk(m, tick.payload, tick.start, _schema_id(state), ints, floats, code)
     for unreadable in rejects:
         code[unreadable.number] = _REJECTED
         ints[unreadable.number, CHUNK_ID_SIZE] = 0  # of another schema, or no chunk at all
-    code[_json_after_blanks(tick, np.flatnonzero(code > avro.OK))] = avro.JSON
-    if (code == avro.JSON).any():
-        values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
-        rejects.append(wrong)
-        code[wrong.number] = _REJECTED
-        tick = with_json_ids(tick, wrong.number, ints)
-        appended, start = _joined(list(values.values()))
-        columns = chunk_columns(len(values))
-        cpu.kernels.read_chunk(len(values), appended, start, schema_id, *columns)
-        columns[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
-        rows = list(values)
-        ints[rows], floats[rows], code[rows] = columns
-        if len(values):
-            tick = replace(tick, payload=np.concatenate([tick.payload, appended]))
-    rejects.append(_unread(code, floats))
+    valid = np.arange(m)
+    if code.any():  # as a rule all are chunks in Avro
+        tick = _read_json(state, tick, (ints, floats, code), rejects)
+        rejects.append(_unread(code, floats))
+        valid = np.flatnonzero(code == avro.OK)
     state.ids = ReadIds(tick.payload, ints)
     ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
-    valid = np.flatnonzero(code == avro.OK)
     everything = len(valid) == m
     return state, Chunks(
         payload=tick.payload,
@@ -108,6 +96,33 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         open_banks=tick.open_banks,
         bundled=None if tick.bundled is None else tick.bundled.chunk >= 0,
     )
+
+
+def _schema_id(state: State) -> int:
+    """Return the id that framed messages must have, -1: any."""
+    return -1 if state.settings.schema_id is None else state.settings.schema_id
+
+
+def _read_json(state: State, tick: RawTick, columns: tuple[I64, F64, I16], rejects: list[Rejects]) -> RawTick:
+    """Read the messages in JSON into the columns of ``chunk_columns``; return the tick with them behind its payload.
+
+    Those that cannot be converted are rejected.
+    """
+    ints, floats, code = columns
+    code[_json_after_blanks(tick, np.flatnonzero(code > avro.OK))] = avro.JSON
+    if not (code == avro.JSON).any():
+        return tick
+    values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
+    rejects.append(wrong)
+    code[wrong.number] = _REJECTED
+    tick = with_json_ids(tick, wrong.number, ints)
+    appended, start = _joined(list(values.values()))
+    converted = chunk_columns(len(values))
+    cpu.kernels.read_chunk(len(values), appended, start, _schema_id(state), *converted)
+    converted[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
+    rows = list(values)
+    ints[rows], floats[rows], code[rows] = converted
+    return replace(tick, payload=np.concatenate([tick.payload, appended])) if values else tick
 
 
 def _unread(code: I16, floats: F64) -> Rejects:

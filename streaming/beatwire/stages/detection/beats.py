@@ -28,6 +28,7 @@ from beatwire.records import F64, I32, Bank, Beats, Peaks
 from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, QUIET_LANE
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 from beatwire.stages.support.filters import Design, filter_for, half_up, unit_response
+from beatwire.stages.support.room import most_in
 
 LINE = 16  # int32 of a line of the CPU's cache: rows of scratch begin with one
 BLOCK_TYPES = (np.int64, np.int64, np.int64)  # of ``ListedBlocks``
@@ -114,7 +115,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     s = state.banks[bank.number]
     found = _select(state, s, peaks)
     n = len(fresh.lane)
-    most = int(((fresh.stop - fresh.start) // s.apart + 1).sum())
+    most = most_in(fresh.stop - fresh.start, s.apart)
     first, total = backend.positions("beats", n, found.counts, most)
     places = backend.table("lanes of beats", total, PLACE_TYPES)
     listed = backend.table("beats", total, BEAT_TYPES)

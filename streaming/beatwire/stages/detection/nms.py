@@ -20,6 +20,7 @@ from beatwire.kernels.detection.level import MAXIMA_COLUMNS
 from beatwire.records import I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
+from beatwire.stages.support.room import most_in
 
 PER_STRETCH = 3  # of ``right + 1`` samples: a disturbance, and a peak on each side of it
 
@@ -81,7 +82,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     if response.leads is not None:
         backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
-    most = PER_STRETCH * int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
+    most = PER_STRETCH * most_in(fresh_samples, right + 1), most_in(fresh_samples, block)
     return state, Peaks(fresh, response.rings, table, watermark, most)
 
 

@@ -1,7 +1,9 @@
-"""How many rows arrays by lane or by slot have: a little more than are needed, so that they grow rarely."""
+"""How many rows arrays have: by lane or by slot a little more than are needed, so that they grow rarely."""
 
 from bisect import bisect_left
 from itertools import accumulate, repeat
+
+from beatwire.records import I64
 
 LEAST_ROWS = 64
 PART = 8
@@ -17,3 +19,16 @@ def room_for(rows: int) -> int:
     (64, 64, 128, 17457)
     """
     return _SIZES[bisect_left(_SIZES, rows)]
+
+
+def most_in(samples: I64, apart: int) -> int:
+    """Return how often something can occur in stretches of so many samples, int64 [n], that is ``apart`` at least.
+
+    >>> import numpy as np
+    >>> most_in(np.array([64, 64]), 50), most_in(np.array([64, 49]), 50)
+    (4, 3)
+    """
+    longest = int(samples.max(initial=0))
+    if (samples == longest).all():  # as a rule; divisions take longer than all else here
+        return len(samples) * (longest // apart + 1)
+    return int((samples // apart + 1).sum())
