@@ -212,10 +212,11 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
     none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
     noisy = tick.expected_errors >= s.limits[alert_state.NOISE]
     lost = tick.expected_errors >= s.ventricular_most_errors
-    medians = np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
     return RuleBeats(
         rr_s=np.where(noisy, np.nan, tick.rr_s),
-        typical_rr_s=medians if tick.rhythm is None else tick.rhythm.typical_rr_s,
+        typical_rr_s=np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
+        if tick.rhythm is None
+        else tick.rhythm.typical_rr_s,
         atrial=none if tick.rhythm is None else tick.rhythm.atrial,
         atrial_possible=none if tick.rhythm is None else tick.rhythm.possible,
         anomalous=none if tick.anomalous is None else tick.anomalous,

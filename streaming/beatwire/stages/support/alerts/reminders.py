@@ -84,10 +84,12 @@ def remind_by_samples(
 def _clock_was_set(alerts: OpenAlerts, tick: TickBeats) -> Bool:
     """Return the streams with an alert whose device clock was set since the last call, bool [slots]."""
     waiting = np.flatnonzero(alerts.due < NEVER)
-    anchors, was_set = tick.aligned.anchors[waiting], np.zeros(len(alerts.due), np.bool_)
-    count = anchors[:, clock.COUNT]
+    anchors, was_set = tick.aligned.anchors, np.zeros(len(alerts.due), np.bool_)
+    if not len(waiting):
+        return was_set
+    count = anchors[waiting, clock.COUNT]
     at = clock.FIRST_ANCHOR + 3 * ((count - 1) % clock.MAX_ANCHORS) + 2
-    zero_us = anchors[np.arange(len(waiting)), at]
+    zero_us = anchors[waiting, at]
     known, known_us = alerts.clock[waiting].T
     was_set[waiting] = (count > known + 1) | ((count != known) & (np.abs(zero_us - known_us) > _SET_S * 1e6))
     alerts.clock[waiting] = np.column_stack([count, zero_us])
