@@ -9,7 +9,7 @@ from beatwire.api.notes import on_stderr
 from beatwire.backends.base import Backend
 from beatwire.errors import UserError
 from beatwire.evaluation import alert_table, full_report
-from beatwire.evaluation.beats import movement
+from beatwire.evaluation.beats import movement, one_lead
 from beatwire.evaluation.beats import rivals as peers
 from beatwire.evaluation.streamed import Streamed
 from beatwire.pipeline.settings import Detector
@@ -81,6 +81,49 @@ def evaluate(
     seed = whole("seed", seed, "a whole number of at least 0")
     return {"model": graph.name} | full_report(
         folder, graph, lead=lead, seed=seed, noise=noise, snr_db=ratios, with_rivals=rivals,
+        held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
+    )  # fmt: skip
+
+
+def evaluate_one_lead(
+    folder: str | Path,
+    *,
+    noise: Sequence[str],
+    snr: Sequence[float] = (12.0, 6.0, 0.0),
+    seed: int = 0,
+    annotations: str = ENDING,
+    model: str | Path | None = None,
+    detector: str = "trees",
+    backend: str | Backend = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+    notes: Callable[[str], None] = on_stderr,
+) -> dict[str, Any]:
+    """Measure what noise on one lead costs all leads together.
+
+    Parameters
+    ----------
+    folder
+        Folder of WFDB records with beat annotations.
+    noise, snr
+        As for ``evaluate``, and ``saturation``; in bursts, on one of the first two leads at a time.
+    seed, annotations, model, detector, backend, progress, notes
+        As for ``evaluate``.
+
+    Returns
+    -------
+    dict
+        The object that ``beatwire evaluate --one-lead --json`` prints.
+
+    Raises
+    ------
+    UserError
+        The folder has no annotated record of several leads, or an option cannot be used.
+    """
+    folder, graph = _prepared(folder, model, detector, backend, notes)
+    sources = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
+    ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
+    return one_lead.one_lead_costs(
+        folder, graph, noise=sources, snr_db=ratios, seed=whole("seed", seed, "a whole number of at least 0"),
         held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
     )  # fmt: skip
 

@@ -4,7 +4,6 @@ A record that cannot be read or run is listed in ``failed``, and the run continu
 record's name, so that a record is cut alike in any folder.
 """
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +11,11 @@ from pathlib import Path
 from beatwire.errors import UserError
 from beatwire.evaluation.beats.detection import Cuts, Detect
 from beatwire.evaluation.beats.noise import add_noise, read_noise
-from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated
+from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated, record_seed
 from beatwire.evaluation.result import Evaluation, RecordResult, measure_record
 from beatwire.recordings.wfdb.annotations import ENDING
 
 LEADS = ("first", "best", "all")  # values of ``lead``
-
-
-def record_seed(name: str, seed: int) -> int:
-    """Return the random seed of a record: the same in any folder and any order."""
-    return zlib.crc32(f"{seed}:{name}".encode())
 
 
 def run_record(record: AnnotatedRecord, detect: Detect, *, lead: str = "first", seed: int = 0) -> RecordResult:

@@ -5,6 +5,7 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 207 that are not marked so. A record that cannot be read raises ``UserError``.
 """
 
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,11 @@ class AnnotatedRecord:
     def subject(self) -> str:
         """The person: records of one person are resampled together."""
         return _SUBJECT.get(self.recording.name, self.recording.name)
+
+
+def record_seed(name: str, seed: int) -> int:
+    """Return the random seed of a record: the same in any folder and any order."""
+    return zlib.crc32(f"{seed}:{name}".encode())
 
 
 def find_records(folder: Path, ending: str = ENDING) -> list[str]:

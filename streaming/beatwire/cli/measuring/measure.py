@@ -36,7 +36,7 @@ LIVE = "Many live streams: bench live"
 # What a folder shows -> the options that count for it alone; the others count for all.
 BEATS, ALERTS, ACTIVITIES = "annotated beats", "judged alerts (--alerts)", "activities"
 _USED = {
-    BEATS: ("lead", "rivals", "seed", "noise", "snr", "annotations", "html"),
+    BEATS: ("lead", "rivals", "seed", "noise", "snr", "one_lead", "annotations", "html"),
     ALERTS: ("people", "ward_beds", "annotations"),
     ACTIVITIES: ("rivals", "seed"),
 }
@@ -137,6 +137,10 @@ def evaluate(
         ),
     ] = None,
     snr: Annotated[str, option("DB,...", "Signal-to-noise ratios in dB, separated by commas.", NOISE)] = "12,6,0",
+    one_lead: Annotated[
+        bool,
+        flag("--one-lead", "Add the noise to one lead at a time, in bursts; compare all leads with the others.", NOISE),
+    ] = False,
     annotations: AnnotationEnding = "atr",
     alerts: Annotated[bool, flag("--alerts", "Judge the alerts alone; recordings without beats always are.")] = False,
     people: Annotated[
@@ -190,6 +194,14 @@ def evaluate(
     if in_movement:
         _print_movement(folder, rivals, seed, model, detector, chosen, as_json)
         return
+    if one_lead:
+        if not noise:
+            raise UserError("--one-lead: expected --noise beside it; got none")
+        for name in ("lead", "rivals", "html"):
+            if _is_given(ctx, name):
+                raise UserError(f"--one-lead: expected no --{name} beside it; got one")
+        _print_one_lead(folder, noise, ratios, seed, annotations, model, detector, chosen, as_json)
+        return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report = run(
             folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
@@ -200,6 +212,32 @@ def evaluate(
         write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
     typer.echo(json.dumps(report) if as_json else as_text(report))
     if report["failed"]:
+        raise typer.Exit(1)
+
+
+def _print_one_lead(
+    folder: Path,
+    noise: list[str],
+    ratios: list[float],
+    seed: int,
+    annotations: str,
+    model: Path | None,
+    detector: DetectorKind,
+    chosen: Backend,
+    as_json: bool,
+) -> None:
+    """Measure what noise on one lead costs, and print it."""
+    from beatwire.api.commands import evaluate_one_lead
+    from beatwire.evaluation.beats.one_lead import one_lead_as_text
+
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        costs = evaluate_one_lead(
+            folder, noise=noise, snr=ratios, seed=seed, annotations=annotations, model=model,
+            detector=detector.value, backend=chosen, notes=print_message,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+        )  # fmt: skip
+    typer.echo(json.dumps(costs) if as_json else one_lead_as_text(costs))
+    if costs["failed"]:
         raise typer.Exit(1)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.evaluation.beats.detection import Cuts, Detect
 from beatwire.evaluation.bedside.watched import comments_of
-from beatwire.evaluation.evaluate import record_seed
+from beatwire.evaluation.records import record_seed
 from beatwire.recordings import read_recording
 from beatwire.recordings.places import check_folder
 from beatwire.records import I64
