@@ -40,6 +40,7 @@ from beatwire.kernels.detection.intervals import (
     is_too_near,
     write_beat,
 )
+from beatwire.kernels.detection.level import ceiling
 from beatwire.kernels.detection.r_peak import mark_r
 from beatwire.kernels.peaks.classify import beat_probability, risk_of
 from beatwire.kernels.rhythms.wave_shape import KIND_BITS
@@ -69,18 +70,16 @@ from beatwire.records.columns import (
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 
-LARGEST_BEAT = 5  # times the level: a ventricular beat may be as large beside large beats
 
-
-def is_disturbance(height: int, median: int, ceiling: int) -> bool:
+def is_disturbance(height: int, median: int, most: int) -> bool:
     """Return True if a response is above all that beats have, in a stream whose level is not.
 
     Parameters
     ----------
-    median, ceiling
-        The level of the stream, 0: unknown; and the largest response that beats may have.
+    median, most
+        The level of the stream, 0: unknown; and the largest response that beats of any heart have.
     """
-    return height > ceiling and 0 < median <= ceiling and height > LARGEST_BEAT * median
+    return 0 < median <= most and height > ceiling(median, most)
 
 
 def select_beats(

@@ -32,6 +32,7 @@ LEVEL_BLOCKS = 5  # of these for the median: 10 s
 QUARTERS = 4  # of a block: a stretch of so many, wherever it begins, has a beat
 KEPT_QUARTERS = QUARTERS * LEVEL_BLOCKS
 FEWEST_BLOCKS = 3  # the second quietest stretch of so many is usual (a silence of 2.5 s is not), the quietest of fewer
+LARGEST_BEAT = 5  # times the level: a ventricular beat may be as large beside large beats
 TIMES = 6  # no beat is so many times as large as the usual ones; a gain that changes by five is followed at once
 NO_CUT = 1 << 31  # above every response, which is int32
 
@@ -139,7 +140,15 @@ def cut_of(quietest: int, usual: int, low: int, high: int) -> int:
         beats beside a silence. If everything is above ``high``, the stream is smaller than it states.
     """
     cut = TIMES * usual if usual >= low else NO_CUT
-    return min(cut, high) if quietest <= high else cut
+    return min(cut, ceiling(usual, high)) if quietest <= high else cut
+
+
+def ceiling(level: int, high: int) -> int:
+    """Return the largest response that beats of a level may have, if those of any heart have ``high`` at most.
+
+    Of a stream that states ten times its size the usual beats are near ``high``, and a large one is above it.
+    """
+    return max(high, LARGEST_BEAT * level)
 
 
 def take_part(maxima: I64, value: int, end: int, block: int, whole: bool, low: int, high: int) -> None:

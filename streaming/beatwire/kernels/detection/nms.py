@@ -21,6 +21,7 @@ from beatwire.kernels.detection.level import (
     MAXIMA_QUARTER,
     QUARTERS,
     begin_level,
+    ceiling,
     end_of,
     least_of,
     most_of,
@@ -149,8 +150,10 @@ def suppress(
         peak, beside = value > 0, 0
         if peak and touched:
             stop = c - begin + right + 1
-            sides = overlooks(window, c - begin, 1, stop, stop, high)
-            sides *= overlooks(window, c - begin, -1, behind - begin - 1, max(lowest, c - reach) - begin - 1, high)
+            done = add_to_blocks(level, window, begin, c + right + 1, lowest, search.block, low, high, blocks, done)
+            highest = ceiling(int(level[MAXIMA_MEDIAN]), high)
+            sides = overlooks(window, c - begin, 1, stop, stop, highest)
+            sides *= overlooks(window, c - begin, -1, behind - begin - 1, max(lowest, c - reach) - begin - 1, highest)
             peak, beside = sides == 1 or sides == 2, int(sides == 2)  # 4: it stands between two disturbances
         elif peak:
             if at + right >= n:
