@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I32, I64
+from beatwire.records.arrays import F32, F64, I64
 
 
 class VentricularBeats(NamedTuple):
@@ -23,15 +23,13 @@ class VentricularBeats(NamedTuple):
 class VentricularMemory(NamedTuple):
     """The last beats of every slot.
 
-    beats   float32 [slots, PAST, COLUMNS]           the oldest first, see ``kernels.rhythms.ventricular``
-    recent  float32 [slots, RECENT, RECENT_COLUMNS]  further measures of the last of them
-    sample  int32 [slots, PAST]                      of each, see ``kernels.short_times``
-    kept    int64 [slots]                            how many there are
+    beats   float32 [slots, PAST, COLUMNS]  the oldest first, see ``kernels.rhythms.ventricular``
+    sample  int64 [slots, PAST]             of each
+    kept    int64 [slots]                   how many there are
     """
 
     beats: F32
-    recent: F32
-    sample: I32
+    sample: I64
     kept: I64
 
 
