@@ -1,0 +1,39 @@
+"""The figures of accuracy.md, by the commands that print them: no change loses a beat or an alarm unseen."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from beatwire.cli.main import app
+from typer.testing import CliRunner
+
+
+def evaluated(folder: Path, *options: str) -> dict[str, Any]:
+    done = CliRunner().invoke(app, ["evaluate", str(folder), "--json", *options])
+    assert done.exit_code == 0, done.output
+    return dict(json.loads(done.stdout))
+
+
+def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
+    found = evaluated(ecg_folder / "mitdb")
+    assert found["gross"]["f1"] >= 99.84
+    assert found["gross_paced"]["f1"] >= 99.93
+    assert found["delay_ms"]["max"] <= 350
+    assert found["auroc"]["any"]["pooled"] >= 0.970
+    v, s = found["classes"]["V"], found["classes"]["S"]
+    assert (v["se"] >= 83.2, v["ppv"] >= 92.2, s["se"] >= 59.6, s["ppv"] >= 71.4) == (True,) * 4, (v, s)
+    assert found["alarms"]["asystole"]["false"] <= 3
+    assert found["alarms"]["tachycardia"]["found"] >= 98
+
+
+def test_bedside_alarms_of_cinc2015(ecg_folder: Path) -> None:
+    rows = {row["measure"]: row for row in evaluated(ecg_folder / "cinc2015", "--ward-beds", "0")["rows"]}
+    assert rows["score of all kinds"]["value"] >= 86.1
+    assert rows["all kinds: true alarms raised"]["hits"] >= 139
+    assert rows["asystole: true alarms raised"]["hits"] >= 9
+
+
+def test_intervals_of_people_in_movement(ecg_folder: Path) -> None:
+    (row,) = [row for row in evaluated(ecg_folder / "motion")["rows"] if row["by"] == "all"]
+    assert row["intervals"] > 8_700
+    assert row["contradictions"] / row["intervals"] < 0.03
