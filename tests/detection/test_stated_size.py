@@ -1,4 +1,4 @@
-"""A recording that states a wrong size, as headers with a gain that nobody measured do, loses no beats by it."""
+"""A recording that states a wrong size, as headers with a gain that nobody measured do: the same beats, in any cut."""
 
 from dataclasses import replace
 from functools import cache
@@ -40,3 +40,22 @@ def test_a_recording_that_states_up_to_sixty_times_its_size_has_the_same_beats(
     apart = np.abs(found[found >= KNOWN_S, np.newaxis] - expected)
     differ = int((apart.min(axis=0) > NEAR_S)[expected >= KNOWN_S + NEAR_S].sum() + (apart.min(axis=1) > NEAR_S).sum())
     assert differ <= MOST, f"of {len(expected)} beats {differ} differ"
+
+
+@settings(deadline=None, max_examples=draws(20))
+@given(
+    name=st.sampled_from(RECORDS),
+    leads=st.integers(1, 2),
+    times=st.floats(0.5, 1.3).map(lambda power: 10.0**power),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_in_any_cut_it_has_the_same_beats(ecg_folder: Path, name: str, leads: int, times: float, seed: int) -> None:
+    one = record(ecg_folder, name, leads)
+    samples = one.samples[:, : round(60 * one.rate_hz)]
+    one = replace(one, samples=samples, uv_per_unit=times * one.uv_per_unit)
+    rng = np.random.default_rng(seed)
+    ends = np.minimum(np.cumsum(rng.integers(1, 400, samples.shape[1])), samples.shape[1])
+    chunks = [int(n) for n in np.diff(ends, prepend=0) if n > 0]
+    found = analyze(one, chunks=chunks, ticks=rng.integers(1, 9, len(chunks)).tolist()).beats
+    for column, expected in analyze(one).beats.items():
+        np.testing.assert_array_equal(found[column], expected, column)

@@ -67,16 +67,16 @@ UNKNOWN = -1
 
 
 def count_active(maxima: I64) -> int:
-    """Return how many leads are active."""
+    """Return how many leads are active: their levels are known from blocks, so that they are those of a whole block."""
     active = 0
     for lead in range(maxima.shape[0]):
-        active += maxima[lead, MAXIMA_COMPLETE] > 0 and maxima[lead, MAXIMA_MEDIAN] > 0
+        active += maxima[lead, MAXIMA_KNOWN] > 0 and maxima[lead, MAXIMA_MEDIAN] > 0
     return active
 
 
 def limit_of(row: I64, active: int) -> int:
     """Return the response of a lead above which it is bounded."""
-    return NO_LIMIT if row[MAXIMA_COMPLETE] == 0 else limit_at(int(row[MAXIMA_MEDIAN]), active)
+    return NO_LIMIT if row[MAXIMA_KNOWN] == 0 else limit_at(int(row[MAXIMA_MEDIAN]), active)
 
 
 def limit_at(median: int, active: int) -> int:
