@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 RECORDS = ("106", "114", "119", "203", "208")  # ventricular beats that are larger than others, noise
 SECONDS = 150
 NEAR_S = 0.15
-KNOWN_S = 8.0  # from here on a stream has a level though it is larger than any heart: it might begin with a disturbance
+KNOWN_S = (
+    12.0  # from here on a stream has a level though it is larger than any heart: it might begin with a disturbance
+)
 MOST = 2  # beats that differ
 
 

@@ -1,21 +1,26 @@
 """Classes of beats: the shape of a beat, the normal beat, features, and planted beats."""
 
 import itertools
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from beatwire.kernels.classes import beat_shape, class_features, class_rhythm, normal_beat, stored_shape
 from beatwire.kernels.classes.beat_class import LETTERS as CLASSES
+from beatwire.model.classes import load_classes
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
-from beatwire.records import RawTick
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import RawTick, TickBeats
 from beatwire.records.beat_classes import ClassBeats, ClassScratch
+from beatwire.records.columns import ORDERED_SAMPLE
 from beatwire.stages.detection.windows import shape_edges
 from beatwire.stages.judging import beat_class as stage
 from beatwire_producers.ward import ward
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import Signal
 
@@ -236,6 +241,31 @@ def test_a_restart_in_a_tick_without_beats_removes_the_normal_beat() -> None:
     assert history.known[0, normal_beat.SHARE] > 0
     pipeline.emit(RawTick.of([signal.chunk(8500, 8510)]))
     assert history.known[0, normal_beat.SHARE] == 0
+
+
+@cache
+def beats_of(seed: int) -> TickBeats:
+    """Return the beats of a minute, as the stage takes them."""
+    pipeline, found = Pipeline(Settings()), list[TickBeats]()
+    pipeline.subscribe(pipeline.scored, found.append)
+    samples = synthesise((1, seed), seconds=60.0, ectopy=0.2).recording.samples
+    pipeline.emit(RawTick.of([Signal("bed", samples[:1], 250.0).chunk(0, 15_000)]))
+    return found[0]
+
+
+@given(st.integers(1, 3).map(lambda times: times << 31), st.integers(-20_000, 20_000))
+@example(1 << 31, 15_000)
+def test_beats_behind_a_pause_of_weeks_are_not_compared_with_those_before(pause: int, more: int) -> None:
+    before, later = beats_of(1), beats_of(2)
+    events = later.events.copy()
+    events[:, ORDERED_SAMPLE] += max(pause + more, 60 * 250 + 15_000)
+    later = replace(later, events=events)
+    trees = load_classes()
+    fresh, known = stage.State(trees), stage.State(trees)
+    stage.step(known, before)
+    expected, found = stage.step(fresh, later)[1], stage.step(known, later)[1]
+    np.testing.assert_array_equal(found.beat_class, expected.beat_class)
+    np.testing.assert_array_equal(found.class_probability, expected.class_probability)
 
 
 def test_planted_ventricular_beats_are_called_so_and_normal_ones_are_not() -> None:

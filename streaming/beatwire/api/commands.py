@@ -220,7 +220,7 @@ def _prepared(
         raise UserError(f"detector: expected {', '.join(get_args(Detector))}; got {shown(detector)}")
     scoring = file_path("model", model) if model is not None else None
     graph = Streamed(scoring, backend=chosen, detector=cast(Detector, detector))
-    compile_kernels(notes, chosen)
+    compile_kernels(notes, chosen, detector=graph.detector)
     return path, graph
 
 

@@ -51,7 +51,7 @@ class BeatHistory(NamedTuple):
     rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
     latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
     ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
-    ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``
+    ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``; ``LAST``: its last beat
     """
 
     time: I32

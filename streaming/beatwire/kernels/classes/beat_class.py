@@ -34,6 +34,7 @@ from beatwire.kernels.classes.class_features import (
 from beatwire.kernels.classes.class_rhythm import EARLY
 from beatwire.kernels.classes.normal_beat import (
     BLOCK,
+    COUNT,
     SHARE,
     drop_before,
     find_normal,
@@ -159,8 +160,11 @@ def classify_beats(
             of_bank = int(events[e, ORDERED_BANK])
             length, leads = settings.block[of_bank], int(settings.leads[of_bank])
             b, block = int(events[e, ORDERED_VALUE]), sample // length
-            if history.ring[slot, BLOCK] != block:
+            last = int(history.ring[slot, BLOCK])
+            if last != block:
                 history.ring[slot, BLOCK] = block
+                if (block - last - 1) * length >= settings.memory[of_bank]:  # a pause may be longer than short times
+                    history.ring[slot, COUNT] = 0
                 drop_before(slot, int(block * length - settings.memory[of_bank]), history)
                 find_normal(slot, leads, history, work)
             drop_before(slot, int(sample - settings.memory[of_bank]), history)

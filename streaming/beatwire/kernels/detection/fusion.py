@@ -75,8 +75,10 @@ def count_active(maxima: I64) -> int:
 
 
 def limit_of(row: I64, active: int) -> int:
-    """Return the response of a lead above which it is bounded."""
-    return NO_LIMIT if row[MAXIMA_KNOWN] == 0 else limit_at(int(row[MAXIMA_MEDIAN]), active)
+    """Return the response of a lead above which it is bounded: 0 if it has been disturbed and others are active."""
+    if row[MAXIMA_KNOWN] == 0:
+        return 0 if row[MAXIMA_COMPLETE] > 0 and active > 1 else NO_LIMIT
+    return limit_at(int(row[MAXIMA_MEDIAN]), active)
 
 
 def limit_at(median: int, active: int) -> int:

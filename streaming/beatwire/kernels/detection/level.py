@@ -34,7 +34,6 @@ KEPT_QUARTERS = QUARTERS * LEVEL_BLOCKS
 FEWEST_BLOCKS = 3  # the second quietest stretch of so many is usual (a silence of 2.5 s is not), the quietest of fewer
 LARGEST_BEAT = 5  # times the level: a ventricular beat may be as large beside large beats
 TIMES = 6  # no beat is so many times as large as the usual ones; a gain that changes by five is followed at once
-UNKNOWN = -1
 NO_CUT = 1 << 31  # above every response, which is int32
 
 (
@@ -135,17 +134,17 @@ def cut_of(quietest: int, usual: int, low: int, high: int) -> int:
     Parameters
     ----------
     quietest, usual
-        Maximum of the quietest stretch, UNKNOWN: of fewer than ``FEWEST_BLOCKS`` blocks; and of one that is as quiet as
-        others.
+        Maximum of the quietest stretch, 0: of fewer than ``LEVEL_BLOCKS`` blocks; and of one as quiet as others.
     low, high
         The least and the largest response that beats may have. If the usual maximum is below ``low`` the others may be
-        beats beside a silence. If everything is above ``high``, the stream is smaller than it states.
+        beats beside a silence. If everything is above ``high``, the stream is smaller than it states. So it is if beats
+        are above and below ``high``: no stretch is then half as quiet as the others, as beside a disturbance.
     """
     cut = TIMES * usual if usual >= low else NO_CUT
     if quietest > high:
         return cut
-    begins_disturbed = quietest == UNKNOWN and usual > high
-    return min(cut, high if begins_disturbed else ceiling(usual, high))
+    of_beats = usual <= high or 2 * quietest >= usual
+    return min(cut, ceiling(usual, high) if of_beats else high)
 
 
 def ceiling(level: int, high: int) -> int:
@@ -194,7 +193,7 @@ def find_level(maxima: I64, number: int, low: int, high: int) -> None:
     recent = min(n, LEVEL_BLOCKS)
     first, second = quietest(maxima, number, recent)
     usual = first if recent < FEWEST_BLOCKS else second
-    cut = cut_of(UNKNOWN if recent < FEWEST_BLOCKS else first, usual, low, high)
+    cut = cut_of(0 if recent < LEVEL_BLOCKS else first, usual, low, high)
     known, kept = count_undisturbed(maxima, number, recent, cut), count_undisturbed(maxima, number, n, cut)
     maxima[MAXIMA_CUT] = cut
     maxima[MAXIMA_KNOWN] = int(known > 0 or usual <= cut)

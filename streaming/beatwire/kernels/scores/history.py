@@ -40,8 +40,8 @@ SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's d
 IRREGULARITY_OFFSET = 0.1  # irregularity at which prematurity counts half as much as in a regular rhythm
 
 # Columns of ``BeatHistory.ring``: place of the oldest beat, number of beats, number of known intervals.
-HEAD, COUNT, INTERVAL_COUNT = range(3)
-RING_COLUMNS = 3
+HEAD, COUNT, INTERVAL_COUNT, LAST = range(4)
+RING_COLUMNS = 4
 
 
 def time_beat(
@@ -168,7 +168,7 @@ def compare_with_history(
         ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
         if member() == 0:
             now = tick_of(beats.time_s[b])
-            if beats.restart[b]:
+            if beats.restart[b] or now - ring[LAST] > BEATS_S * TICKS:
                 ring[COUNT] = 0
                 ring[INTERVAL_COUNT] = 0
             while ring[COUNT] > 0 and since(now, int(history.time[slot, ring[HEAD]])) > BEATS_S * TICKS:
@@ -203,7 +203,8 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
         drop_oldest(rr, ascending, ring)
     at = (ring[HEAD] + ring[COUNT]) % BEATS
     ring[COUNT] += 1
-    history.time[slot, at] = shortened(tick_of(beats.time_s[b]))
+    ring[LAST] = tick_of(beats.time_s[b])
+    history.time[slot, at] = shortened(ring[LAST])
     rr[at] = 0.0
     if beats.rr_s[b] > 0.0:
         rr[at] = beats.rr_s[b]
