@@ -1,7 +1,9 @@
 """Archives: results equal those of analyze to the bit; what is done stays done."""
 
 import itertools
+import json
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,8 @@ from beatwire.api.archive import read_table
 from beatwire.archives import work
 from beatwire.archives.store import Store
 from beatwire.errors import UserError
+from beatwire.model.checkpoint import SHIPPED, load_model
+from beatwire.model.storage import model_files
 from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.recordings.synthetic.person import synthesise
 from distributed import Client
@@ -51,6 +55,18 @@ def test_what_stops_an_analysis_midway_leaves_nothing_to_the_next(
     for name in set(done.rows) - set(done.failed):
         source = records / name if name.endswith(".csv") else records / "wfdb" / name
         assert_as_analyzed(tmp_path / "out", source, name, "all")
+
+
+def test_a_model_that_is_replaced_at_its_path_is_read_again(folder: Path, client: Client, tmp_path: Path) -> None:
+    model = tmp_path / "own.safetensors"
+    for path in model_files(SHIPPED):
+        shutil.copy(path, tmp_path / path.name.replace(SHIPPED.stem, model.stem, 1))
+    run(folder / NAMES[0], tmp_path / "out", client, model=model)
+    config = model.with_suffix(".json")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"version": "newer"}))
+    run(folder / NAMES[0], tmp_path / "out", client, model=model)
+    assert row(tmp_path / "out", NAMES[0])["model"] == load_model(model).name
+    assert load_model(model).name.startswith("newer+")
 
 
 def test_a_table_is_a_dask_frame_with_a_partition_a_recording(folder: Path, client: Client, tmp_path: Path) -> None:
