@@ -10,6 +10,7 @@ from pathlib import Path
 
 import beatwire
 import fsspec
+import numpy as np
 import pandas as pd
 import pytest
 from archive_folders import NAMES, assert_as_analyzed, patterns, row, run
@@ -17,7 +18,7 @@ from beatwire.api.archive import read_table
 from beatwire.archives import work
 from beatwire.archives.store import Store
 from beatwire.errors import UserError
-from beatwire.model.checkpoint import SHIPPED, load_model
+from beatwire.model.checkpoint import SHIPPED
 from beatwire.model.storage import model_files
 from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.recordings.synthetic.person import synthesise
@@ -57,16 +58,24 @@ def test_what_stops_an_analysis_midway_leaves_nothing_to_the_next(
         assert_as_analyzed(tmp_path / "out", source, name, "all")
 
 
-def test_a_model_that_is_replaced_at_its_path_is_read_again(folder: Path, client: Client, tmp_path: Path) -> None:
+def test_a_model_that_is_replaced_at_its_path_is_read_again(client: Client, tmp_path: Path) -> None:
     model = tmp_path / "own.safetensors"
     for path in model_files(SHIPPED):
         shutil.copy(path, tmp_path / path.name.replace(SHIPPED.stem, model.stem, 1))
-    run(folder / NAMES[0], tmp_path / "out", client, model=model)
-    config = model.with_suffix(".json")
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"version": "newer"}))
-    run(folder / NAMES[0], tmp_path / "out", client, model=model)
-    assert row(tmp_path / "out", NAMES[0])["model"] == load_model(model).name
-    assert load_model(model).name.startswith("newer+")
+    (tmp_path / "in").mkdir()
+    names = [f"{k}.csv" for k in range(6)]  # more than there are workers
+    for k, name in enumerate(names):
+        write_table(tmp_path / "in" / name, synthesise(k, rate_hz=250.0, seconds=60.0))
+    run(tmp_path / "in", tmp_path / "out", client, model=model)
+    config = json.loads(model.with_suffix(".json").read_text())
+    config["calibration"]["sums"] = [[3.0 * x for x in sums] for sums in config["calibration"]["sums"]]
+    model.with_suffix(".json").write_text(json.dumps(config))
+    run(tmp_path / "in", tmp_path / "out", client, model=model)
+    for name in names:
+        scores = pd.read_parquet(Store(tmp_path / "out").path("beats", name))["score"]
+        expected = beatwire.analyze(tmp_path / "in" / name, model=model, lead="all").beats["score"]
+        assert np.isfinite(expected).any()
+        np.testing.assert_array_equal(scores, expected)
 
 
 def test_a_table_is_a_dask_frame_with_a_partition_a_recording(folder: Path, client: Client, tmp_path: Path) -> None:
