@@ -16,6 +16,7 @@ from beatwire.recordings.places import is_address, is_synthetic
 from beatwire.recordings.record import Recording
 from beatwire.recordings.remote import fetched
 from beatwire.recordings.signals import Signals, recording_of
+from beatwire.recordings.stated_size import with_remark
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.recording import read_text
 from beatwire.recordings.wfdb.memory import of_record
@@ -104,14 +105,14 @@ def as_recording(
         for name, value in (("leads", leads), ("units", units)):
             if value is not None:
                 raise UserError(f"{name}: expected it with an array or a data frame; {str(source)!r} names its own")
-        return read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp)
+        return with_remark(read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp))
+    if type(source).__module__.startswith("wfdb"):
+        return with_remark(recording_of(of_record(source), fs, column, lead, gain))
     if isinstance(source, Recording):
         recording = source
-    elif type(source).__module__.startswith("wfdb"):
-        return recording_of(of_record(source), fs, column, lead, gain)
     else:
         recording = from_array(source, fs, leads=leads, units=units, gain=gain, column=column)
-    return recording if lead is None or lead == "all" else recording.pick(lead)
+    return with_remark(recording if lead is None or lead == "all" else recording.pick(lead))
 
 
 def _read_file(
