@@ -76,8 +76,7 @@ def evaluate(
     """
     folder, graph = _prepared(folder, model, detector, backend, notes)
     string("lead", lead, "first, best or all")
-    noise = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
-    ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
+    noise, ratios = _noises(noise, snr)
     seed = whole("seed", seed, "a whole number of at least 0")
     return {"model": graph.name} | full_report(
         folder, graph, lead=lead, seed=seed, noise=noise, snr_db=ratios, with_rivals=rivals,
@@ -120,10 +119,9 @@ def evaluate_one_lead(
         The folder has no annotated record of several leads, or an option cannot be used.
     """
     folder, graph = _prepared(folder, model, detector, backend, notes)
-    sources = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
-    ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
+    noise, ratios = _noises(noise, snr)
     return one_lead.one_lead_costs(
-        folder, graph, noise=sources, snr_db=ratios, seed=whole("seed", seed, "a whole number of at least 0"),
+        folder, graph, noise=noise, snr_db=ratios, seed=whole("seed", seed, "a whole number of at least 0"),
         held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
     )  # fmt: skip
 
@@ -207,6 +205,14 @@ def evaluate_movement(
         notes(f"not installed: {', '.join(missing)} (pip install 'beatwire[bench]')")
     return {"model": graph.name} | movement.evaluate_movement(
         folder, {"beatwire": graph, **others}, seed=seed, progress=progress
+    )
+
+
+def _noises(noise: Sequence[str], snr: Sequence[float]) -> tuple[list[str], list[float]]:
+    """Return checked sources of noise, and ratios in decibels."""
+    return (
+        [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")],
+        [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")],
     )
 
 

@@ -4,14 +4,14 @@ A record that cannot be read or run is listed in ``failed``, and the run continu
 record's name, so that a record is cut alike in any folder.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from beatwire.errors import UserError
 from beatwire.evaluation.beats.detection import Cuts, Detect
-from beatwire.evaluation.beats.noise import add_noise, read_noise
-from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated, record_seed
+from beatwire.evaluation.beats.noise import noise_name, with_noise
+from beatwire.evaluation.records import AnnotatedRecord, readable_records, record_seed
 from beatwire.evaluation.result import Evaluation, RecordResult, measure_record
 from beatwire.recordings.wfdb.annotations import ENDING
 
@@ -82,7 +82,7 @@ def evaluate(
         raise UserError("--noise: expected together with --snr; got only one of them")
     results: list[RecordResult] = []
     failed: dict[str, str] = {}
-    for name, record in _records(folder, names, failed, annotations, progress):
+    for name, record in readable_records(folder, names, failed, annotations, progress):
         key = (name, record.recording.samples.shape[1])
         substitute = (held_out or {}).get(key)
         try:
@@ -93,30 +93,3 @@ def evaluate(
             failed[name] = str(reason)
     condition = "as recorded" if noise is None else f"{noise_name(noise)} {snr_db:g} dB"
     return Evaluation(tuple(results), failed, condition)
-
-
-def with_noise(record: AnnotatedRecord, noise: str, snr_db: float, seed: int) -> AnnotatedRecord:
-    """Return the record with noise added; the segment of noise depends on the record's name and the seed only."""
-    recording = record.recording
-    leads, samples = recording.samples.shape
-    segment = read_noise(noise, recording.rate_hz, record_seed(recording.name, seed), samples=samples, leads=leads)
-    return add_noise(record, segment, snr_db)
-
-
-def noise_name(noise: str) -> str:
-    """Return the short name of a noise source, without folders."""
-    return "+".join(Path(part).stem for part in noise.split("+"))
-
-
-def _records(
-    folder: Path, names: Sequence[str] | None, failed: dict[str, str], ending: str, progress: Callable[[str], None]
-) -> Iterator[tuple[str, AnnotatedRecord]]:
-    """Yield each record that can be read, with its name; add the others to ``failed``."""
-    for name in find_records(folder, ending) if names is None else names:
-        progress(name)
-        try:
-            record = read_annotated(folder, name, ending)
-        except UserError as reason:
-            failed[name] = str(reason)
-        else:
-            yield name, record

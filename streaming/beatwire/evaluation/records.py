@@ -6,6 +6,7 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 """
 
 import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,3 +145,17 @@ def _rhythms(symbols: list[str], at: I64, notes: list[str], last: int) -> tuple[
     ]
     ends = [*(sample - 1 for sample, _ in marks[1:]), last][: len(marks)]
     return tuple(Rhythm(name, first, end) for (first, name), end in zip(marks, ends, strict=True))
+
+
+def readable_records(
+    folder: Path, names: Sequence[str] | None, failed: dict[str, str], ending: str, progress: Callable[[str], None]
+) -> Iterator[tuple[str, AnnotatedRecord]]:
+    """Yield each record that can be read, with its name; add the others to ``failed``."""
+    for name in find_records(folder, ending) if names is None else names:
+        progress(name)
+        try:
+            record = read_annotated(folder, name, ending)
+        except UserError as reason:
+            failed[name] = str(reason)
+        else:
+            yield name, record

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -29,6 +29,8 @@ from beatwire.errors import UserError
 from beatwire.outputs import check_output, write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from beatwire.backends.base import Backend
 
 NOISE = "Added noise"
@@ -202,16 +204,28 @@ def evaluate(
                 raise UserError(f"--one-lead: expected no --{name} beside it; got one")
         _print_one_lead(folder, noise, ratios, seed, annotations, model, detector, chosen, as_json)
         return
-    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+    with _progress() as progress:
         report = run(
             folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
             model=model, detector=detector.value, backend=chosen, notes=print_message,
-            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+            progress=progress,
         )  # fmt: skip
     if html is not None:
         write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
-    typer.echo(json.dumps(report) if as_json else as_text(report))
-    if report["failed"]:
+    _print(report, as_json, as_text)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yield what shows the record that is being evaluated: a line on a terminal, else nothing."""
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        yield lambda name: status.update(f"evaluate {name}") if status else None
+
+
+def _print(found: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], str]) -> None:
+    """Print what was found; the exit code is 1 if a record failed."""
+    typer.echo(json.dumps(found) if as_json else as_text(found))
+    if found["failed"]:
         raise typer.Exit(1)
 
 
@@ -230,15 +244,13 @@ def _print_one_lead(
     from beatwire.api.commands import evaluate_one_lead
     from beatwire.evaluation.beats.one_lead import one_lead_as_text
 
-    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+    with _progress() as progress:
         costs = evaluate_one_lead(
             folder, noise=noise, snr=ratios, seed=seed, annotations=annotations, model=model,
             detector=detector.value, backend=chosen, notes=print_message,
-            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+            progress=progress,
         )  # fmt: skip
-    typer.echo(json.dumps(costs) if as_json else one_lead_as_text(costs))
-    if costs["failed"]:
-        raise typer.Exit(1)
+    _print(costs, as_json, one_lead_as_text)
 
 
 def _print_alerts(
@@ -255,16 +267,14 @@ def _print_alerts(
     from beatwire.api.commands import evaluate_alerts
     from beatwire.evaluation import alerts_as_text
 
-    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+    with _progress() as progress:
         table = evaluate_alerts(
             folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model,
             detector=detector.value, backend=chosen,
             notes=print_message,
-            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+            progress=progress,
         )  # fmt: skip
-    typer.echo(json.dumps(table) if as_json else alerts_as_text(table))
-    if table["failed"]:
-        raise typer.Exit(1)
+    _print(table, as_json, alerts_as_text)
 
 
 def _print_movement(
@@ -274,11 +284,9 @@ def _print_movement(
     from beatwire.api.commands import evaluate_movement
     from beatwire.evaluation.beats.movement import movement_as_text
 
-    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+    with _progress() as progress:
         figures = evaluate_movement(
             folder, rivals=rivals, seed=seed, model=model, detector=detector.value, backend=chosen,
-            progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
+            progress=progress, notes=print_message,
         )  # fmt: skip
-    typer.echo(json.dumps(figures) if as_json else movement_as_text(figures))
-    if figures["failed"]:
-        raise typer.Exit(1)
+    _print(figures, as_json, movement_as_text)

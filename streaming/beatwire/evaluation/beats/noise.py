@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import resample_poly
 
-from beatwire.evaluation.records import AnnotatedRecord
+from beatwire.evaluation.records import AnnotatedRecord, record_seed
 from beatwire.recordings import NO_VALUE, read_recording
 from beatwire.records import F64, I64
 
@@ -112,6 +112,19 @@ def add_noise(record: AnnotatedRecord, noise: F64, snr_db: float, *, alternate: 
         noisy = np.clip(np.rint(clean + gain * noise[lead] * on), -32767, 32767)
         out[lead] = np.where(has_value, noisy, NO_VALUE)
     return replace(record, recording=replace(recording, samples=out))
+
+
+def with_noise(record: AnnotatedRecord, noise: str, snr_db: float, seed: int) -> AnnotatedRecord:
+    """Return the record with noise added; the segment of noise depends on the record's name and the seed only."""
+    recording = record.recording
+    leads, samples = recording.samples.shape
+    segment = read_noise(noise, recording.rate_hz, record_seed(recording.name, seed), samples=samples, leads=leads)
+    return add_noise(record, segment, snr_db)
+
+
+def noise_name(noise: str) -> str:
+    """Return the short name of a noise source, without folders."""
+    return "+".join(Path(part).stem for part in noise.split("+"))
 
 
 def electrode_motion(samples: int, leads: int, rate_hz: float, rng: np.random.Generator) -> F64:

@@ -8,7 +8,7 @@ Paced records, and those of one lead, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.evaluation.beats.detection import Cuts, Detect
 from beatwire.evaluation.beats.match import Counts, count, pair
-from beatwire.evaluation.beats.noise import add_noise, read_noise
-from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated, record_seed
+from beatwire.evaluation.beats.noise import noise_name, with_noise
+from beatwire.evaluation.records import AnnotatedRecord, readable_records, record_seed
+from beatwire.evaluation.result import WIDE_S
 from beatwire.recordings import NO_VALUE
 from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import I16, Bool
@@ -28,7 +29,6 @@ SATURATION = "saturation"
 LIMIT = 32767
 LEADS = 2  # of a record that are disturbed in turn
 SHORTEST_S, MEAN_S = 1.0, 15.0  # of a burst and of a break: the shortest, and what is added on average
-WITHIN_S = 0.150
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Disturbance:
     @property
     def name(self) -> str:
         """Return the name, without folders."""
-        short = "+".join(Path(part).stem for part in self.source.split("+"))
+        short = noise_name(self.source)
         return short if self.snr_db is None else f"{short} {self.snr_db:g} dB"
 
 
@@ -64,18 +64,15 @@ def bursts(samples: int, rate_hz: float, rng: np.random.Generator) -> Bool:
     return on
 
 
-def disturbed(record: AnnotatedRecord, lead: int, what: Disturbance, seed: int, *, always: bool = False) -> I16:
-    """Return the samples of a record with one lead disturbed in bursts, or ``always``."""
+def disturbed(record: AnnotatedRecord, lead: int, what: Disturbance, seed: int) -> I16:
+    """Return the samples of a record with one lead disturbed in bursts."""
     recording = record.recording
-    x, seed = recording.samples, record_seed(recording.name, seed)
-    on = np.ones(x.shape[1], np.bool_)
-    if not always:
-        on = bursts(x.shape[1], recording.rate_hz, np.random.default_rng([seed, lead]))
+    x, rng = recording.samples, np.random.default_rng([record_seed(recording.name, seed), lead])
+    on = bursts(x.shape[1], recording.rate_hz, rng)
     if what.snr_db is None:
         noisy: Any = np.full(x.shape[1], LIMIT)
     else:
-        noise = read_noise(what.source, recording.rate_hz, seed, samples=x.shape[1], leads=len(x))
-        noisy = add_noise(record, noise, what.snr_db).recording.samples[lead]
+        noisy = with_noise(record, what.source, what.snr_db, seed).recording.samples[lead]
     out = x.copy()
     out[lead] = np.where(on & (x[lead] != NO_VALUE), noisy, x[lead])
     return out
@@ -86,9 +83,7 @@ def count_beats(record: AnnotatedRecord, samples: I16, detect: Detect, seed: int
     recording = record.recording
     cuts = Cuts.random(samples.shape[1], recording.rate_hz, record_seed(recording.name, seed))
     found = detect(samples, recording.rate_hz, recording.uv_per_unit, cuts).sample
-    return count(
-        record.beat, found, pair(record.beat, found, round(WITHIN_S * recording.rate_hz)), record.excluded
-    )  # fmt: skip
+    return count(record.beat, found, pair(record.beat, found, round(WIDE_S * recording.rate_hz)), record.excluded)
 
 
 def one_lead_costs(
@@ -101,7 +96,6 @@ def one_lead_costs(
     names: Sequence[str] | None = None,
     held_out: Mapping[tuple[str, int], Detect] | None = None,
     annotations: str = ENDING,
-    always: bool = False,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> dict[str, Any]:
     """Return what noise on one lead costs, summed over the records of a folder.
@@ -110,8 +104,6 @@ def one_lead_costs(
     ----------
     noise, snr_db
         Sources as in :func:`beatwire.evaluation.beats.noise.read_noise`, or ``saturation``, at each ratio in dB.
-    always
-        The noise is there all the time, not in bursts.
 
     The others are those of :func:`beatwire.evaluation.evaluate.evaluate`.
 
@@ -130,14 +122,16 @@ def one_lead_costs(
     sums: dict[Any, Counts] = {}
     failed: dict[str, str] = {}
     records = 0
-    for record in _records(folder, names, annotations, failed, progress):
+    for _, record in readable_records(folder, names, failed, annotations, progress):
         samples = record.recording.samples
+        if len(samples) < LEADS or record.paced:
+            continue
         detector = (held_out or {}).get((record.recording.name, samples.shape[1]), detect)
         runs: dict[Any, I16] = {"first": samples[:1], "clean": samples}
         for lead in range(LEADS):
             runs[lead] = np.delete(samples, lead, axis=0)
             for what in found:
-                runs[lead, what] = disturbed(record, lead, what, seed, always=always)
+                runs[lead, what] = disturbed(record, lead, what, seed)
         for key, x in runs.items():
             sums[key] = sums.get(key, Counts(0, 0, 0)) + count_beats(record, x, detector, seed)
         records += 1
@@ -156,21 +150,6 @@ def one_lead_costs(
         "rows": rows, **undisturbed, "records": records,
         "failed": [{"record": name, "reason": reason} for name, reason in failed.items()],
     }  # fmt: skip
-
-
-def _records(
-    folder: Path, names: Sequence[str] | None, annotations: str, failed: dict[str, str], progress: Callable[[str], None]
-) -> Iterator[AnnotatedRecord]:
-    """Yield the records of several leads that are not paced."""
-    for name in find_records(folder, annotations) if names is None else names:
-        progress(name)
-        try:
-            record = read_annotated(folder, name, annotations)
-        except UserError as reason:
-            failed[name] = str(reason)
-            continue
-        if len(record.recording.samples) >= LEADS and not record.paced:
-            yield record
 
 
 def one_lead_as_text(costs: dict[str, Any]) -> str:
