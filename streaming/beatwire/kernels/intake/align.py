@@ -18,6 +18,7 @@ samples become final, the stride is the longest hole, and the mask the number of
 
 from beatwire.kernels.intake.events import write_event
 from beatwire.kernels.intake.holes import reach_of
+from beatwire.kernels.intake.pending import add_pending, drop_pending, pending_until
 from beatwire.kernels.intake.ring import FILL, MARK
 from beatwire.records import I64
 from beatwire.records.alignment import AlignRows, SampleRun
@@ -99,6 +100,12 @@ def open_pass(slots: I64, slot: int, rows: AlignRows) -> None:
         rows.sizes[PASSES] = state[SLOT_PASS] + 1
 
 
+def next_pass(slots: I64, slot: int, rows: AlignRows) -> None:
+    """Begin another pass of the slot."""
+    slots[slot, SLOT_PASS] += 1
+    open_pass(slots, slot, rows)
+
+
 def put_event(slots: I64, slot: int, rows: AlignRows, kind: int, sample: int, value: int) -> None:
     """Append an event of the slot's current pass."""
     number = int(rows.sizes[EVENT_ROWS])
@@ -113,9 +120,8 @@ def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> 
     slots[slot, SLOT_EXPECTED] = sample
     slots[slot, SLOT_FINAL] = slots[slot, SLOT_ABSENT] = sample
     slots[slot, SLOT_MARKS] = slots[slot, SLOT_MARKED] = NEVER_MARKED
-    slots[slot, SLOT_PASS] += 1
     slots[slot, SLOT_ARRIVED_AT] = -1
-    open_pass(slots, slot, rows)
+    next_pass(slots, slot, rows)
     put_event(slots, slot, rows, RESTART, sample, value)
 
 
@@ -171,36 +177,6 @@ def advance(state: I64, limits: I64, rows: AlignRows, to: int) -> None:
         finish(state, rows, until, int(limits[LIMIT_HOLE]))
 
 
-def drop_pending(state: I64, k: int) -> None:
-    """Remove pending interval ``k``."""
-    left = int(state[SLOT_PENDING]) - 1
-    for m in range(FIRST_PENDING + 2 * k, FIRST_PENDING + 2 * left):
-        state[m] = state[m + 2]
-    state[SLOT_PENDING] = left
-
-
-def add_pending(state: I64, first: int, stop: int) -> None:
-    """Add an interval to the pending ones and merge those that touch; the caller has checked for room."""
-    k = 0
-    while k < state[SLOT_PENDING]:
-        begin = int(state[FIRST_PENDING + 2 * k])
-        end = int(state[FIRST_PENDING + 2 * k + 1])
-        if first <= end and begin <= stop:
-            first = min(first, begin)
-            stop = max(stop, end)
-            drop_pending(state, k)
-        else:
-            k += 1
-    k = int(state[SLOT_PENDING])
-    while k > 0 and state[FIRST_PENDING + 2 * k - 2] > first:
-        state[FIRST_PENDING + 2 * k] = state[FIRST_PENDING + 2 * k - 2]
-        state[FIRST_PENDING + 2 * k + 1] = state[FIRST_PENDING + 2 * k - 1]
-        k -= 1
-    state[FIRST_PENDING + 2 * k] = first
-    state[FIRST_PENDING + 2 * k + 1] = stop
-    state[SLOT_PENDING] += 1
-
-
 def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
     """Place samples that came before their turn, except where pending ones already are."""
     begin = run.first
@@ -253,8 +229,7 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
     while first < run.stop:
         room = int(limits[LIMIT_PASS] - (state[SLOT_EXPECTED] - state[SLOT_PASS_BASE]))
         if room <= 0 or is_too_long(state, limits, int(state[SLOT_EXPECTED])):
-            state[SLOT_PASS] += 1
-            open_pass(slots, slot, rows)
+            next_pass(slots, slot, rows)
             continue
         count = min(run.stop - first, room)
         if state[SLOT_PENDING] > 0:
@@ -270,10 +245,8 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
 
 def is_too_long(state: I64, limits: I64, to: int) -> bool:
     """Return True if a pass that has begun would be too long if it went to ``to`` and the end of what is pending."""
-    if state[SLOT_PENDING] > 0:
-        to = max(to, int(state[FIRST_PENDING + 2 * state[SLOT_PENDING] - 1]))
     base = state[SLOT_PASS_BASE]
-    return bool(state[SLOT_EXPECTED] > base and to - base > limits[LIMIT_PASS])
+    return bool(state[SLOT_EXPECTED] > base and pending_until(state, to) - base > limits[LIMIT_PASS])
 
 
 def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
@@ -296,8 +269,7 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
     if missing > limits[LIMIT_HOLE] and expected > state[SLOT_FINAL]:
         finish(state, rows, expected, int(limits[LIMIT_HOLE]))
     if is_too_long(state, limits, resume):
-        state[SLOT_PASS] += 1
-        open_pass(slots, slot, rows)
+        next_pass(slots, slot, rows)
     if missing > limits[LIMIT_HOLE]:
         put_event(slots, slot, rows, GAP, expected, resume)
         put(state, rows, expected, -missing, at, run.stride, int(state[SLOT_LEAD_OFF]))
