@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from beatwire.recordings.record import NO_VALUE, Recording
-from beatwire.tables import host_array
+from beatwire.tables import array_module, host_array
 
 STRETCH_S = 2.0  # with a beat at any usual rate
 STRETCHES = 50  # that are looked at, evenly spaced
@@ -18,14 +18,14 @@ def with_remark(recording: Recording) -> Recording:
     count = recording.samples.shape[1] // n
     if recording.uv_per_unit <= 0 or count == 0:
         return recording
-    spans_mv = np.full((len(recording.leads), min(count, STRETCHES)), np.nan)
-    for k, first in enumerate(np.linspace(0, count - 1, spans_mv.shape[1]).astype(np.int64)):
-        stretch = host_array(recording.samples[:, first * n : (first + 1) * n]).astype(np.float64)
-        known = stretch != NO_VALUE
-        span = np.where(known, stretch, -np.inf).max(axis=1) - np.where(known, stretch, np.inf).min(axis=1)
-        spans_mv[:, k] = np.where(known.any(axis=1), span * recording.uv_per_unit / 1000, np.nan)
-    usual_mv = [float(np.median(of_lead[~np.isnan(of_lead)], axis=0)) if (~np.isnan(of_lead)).any() else 0.0
-                for of_lead in spans_mv]  # fmt: skip
+    xp = array_module(recording.samples)
+    first = np.linspace(0, count - 1, min(count, STRETCHES)).astype(np.int64) * n
+    stretches = recording.samples[:, xp.asarray(first[:, None] + np.arange(n))]
+    picked = host_array(stretches).astype(np.int32)  # [leads, stretches, n]
+    known = picked != NO_VALUE
+    span = np.where(known, picked, NO_VALUE).max(axis=2) - np.where(known, picked, -NO_VALUE).min(axis=2)
+    spans_mv = [of_lead[of_lead >= 0] * recording.uv_per_unit / 1000 for of_lead in span]  # below 0: without a value
+    usual_mv = [float(np.median(of_lead)) if len(of_lead) else 0.0 for of_lead in spans_mv]
     large = [f"{name} {mv:.0f} mV" for name, mv in zip(recording.leads, usual_mv, strict=True) if mv > LARGEST_MV]
     if not large:
         return recording
