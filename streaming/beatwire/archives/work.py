@@ -175,11 +175,12 @@ class _Kept(threading.local):
 
     def analyze(self, recording: Recording, work: Work, backend: Backend) -> Analysis:
         """Analyze a recording."""
-        made_of = (work.made_with, work.model, work.backend, work.memory_bytes, _threads())
+        threads = _threads()
+        made_of = (work.made_with, work.model, work.backend, work.memory_bytes, threads)
         analyzer, self.analyzer = self.analyzer, None  # what an error left in them no other recording meets
         if analyzer is None or made_of != self.made_of:
             settings = replace(Settings(model=work.model_path), pass_s=LONG_PASS_S)
-            analyzer = Analyzer(settings, backend=backend, memory_bytes=work.memory_bytes, most_graphs=_threads())
+            analyzer = Analyzer(settings, backend=backend, memory_bytes=work.memory_bytes, most_graphs=threads)
         analysis = analyze_with(analyzer, recording)
         self.made_of, self.analyzer = made_of, analyzer
         return analysis

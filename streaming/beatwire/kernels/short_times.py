@@ -1,6 +1,7 @@
 """Times that are stored in 32 bits: samples of a stream, or ticks of a second.
 
-A time is known by its lower 32 bits and by another one that is less than half of their range from it.
+A time is known by its lower 32 bits and by another one that is less than half of their range from it: three days of
+ticks of 1/8192 s, 25 of samples at 1000 Hz. Who compares over longer pauses has to know of them.
 """
 
 RANGE = 1 << 32

@@ -1,4 +1,4 @@
-"""The shape of a beat as it is stored: ten bits a point.
+"""The shape of a beat in ten bits a point.
 
 In:    a shape of ``kernels.classes.beat_shape``
 Out:   uint8 [STORED_COLUMNS]: the higher eight bits of each point, ``MIDDLE`` more; the exponents of three parts; the
@@ -24,7 +24,7 @@ UNKNOWN = 255  # exponent of a shape that is not known
 
 
 def store_shape(shape: I16, stored: U8) -> None:
-    """Write a shape as it is stored."""
+    """Write a shape in ten bits a point."""
     before, at, behind = shift_of(shape, 0), shift_of(shape, 1), shift_of(shape, 2)
     pack(shape, before, at, behind, stored)
     exponent = int(shape[EXPONENT])

@@ -39,7 +39,7 @@ DISTANCE_OFFSET, SPREAD_OFFSET = 0.05, 0.1  # smaller distances and spreads of l
 SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's distance: 0 nothing, 1 all
 IRREGULARITY_OFFSET = 0.1  # irregularity at which prematurity counts half as much as in a regular rhythm
 
-# Columns of ``BeatHistory.ring``: place of the oldest beat, number of beats, number of known intervals.
+# Columns of ``BeatHistory.ring``: place of the oldest beat, number of beats, of known intervals, time of the last beat.
 HEAD, COUNT, INTERVAL_COUNT, LAST = range(4)
 RING_COLUMNS = 4
 
