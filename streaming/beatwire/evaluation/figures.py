@@ -7,6 +7,7 @@ timing_ms, delay_ms      error of the R peak; delay from the R peak to the decis
 auroc, average_precision ``V S F any``, each ``pooled mean low high records beats``
 false_positives_per_day  normal beats and false detections with a score of at least ``threshold``
 flagged_percent          by nominal false-positive rate, the percentage of N, S, V and F beats that is marked
+promise                  of normal beats with a score of 2 or more, by person, see ``evaluation.promise``
 alarms                   by rule, ``episodes found false``
 load                     alarms about the heart of medium and high priority: ``hours alarms``, and ``rules`` by rule
 confidence               AUROC of the detector's confidence, by beat and by window of 10 s
@@ -27,6 +28,7 @@ from beatwire.evaluation.anomaly import GROUPS, MIN_BEATS, auroc, estimate_by_gr
 from beatwire.evaluation.beats.classes import LETTERS, class_figures, count_called, count_class
 from beatwire.evaluation.beats.confidence import confidence_auroc
 from beatwire.evaluation.beats.match import Counts
+from beatwire.evaluation.promise import promise_by_person
 from beatwire.evaluation.result import NO_BEAT, Evaluation, RecordResult
 from beatwire.records import F64
 from beatwire.stages.score import ANOMALOUS
@@ -178,6 +180,7 @@ def _anomaly(results: Sequence[RecordResult], threshold: float, resamples: int) 
         "flagged_percent": {
             f"{100 * rate:g} %": {letter: marked_percent(letter, rate) for letter in "NSVF"} for rate in NOMINAL_RATES
         },
+        "promise": promise_by_person(results),
         "not_scored": int((~scored).sum()),
         "unseen": sum(r.held_out for r in results),
     }

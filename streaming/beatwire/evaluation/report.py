@@ -16,7 +16,7 @@ from beatwire.stages.score import ANOMALOUS
 Json = dict[str, Any]
 SHORT = (  # keys of the figures of noise and rivals
     "condition", "gross", "gross_paced", "gross_after_5min", "timing_ms", "delay_ms", "confidence", "auroc",
-    "false_positives_per_day", "failed", "seconds",
+    "false_positives_per_day", "promise", "failed", "seconds",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from beatwire.evaluation.alarms import load_line
 from beatwire.evaluation.beats.classes import called_line, class_lines
+from beatwire.evaluation.promise import promise_line
 
 COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
 HEADS = (
@@ -105,6 +106,7 @@ def summary(figures: dict[str, Any]) -> list[str]:
         for rate, marked in figures["flagged_percent"].items():
             percentages = ", ".join(f"{letter} {cell(value)}" for letter, value in marked.items())
             lines.append(f"Marked at a nominal false-positive rate of {rate}, in % of beats: {percentages}")
+        lines += promise_line(figures["promise"])
     if figures["unseen"]:
         lines.append(
             f"Records of the training data: {figures['unseen']}, each evaluated with a model that was not trained on it"
