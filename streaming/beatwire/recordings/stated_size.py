@@ -1,4 +1,7 @@
-"""A remark about a recording that states a size that no heart has: often the gain in its header is a placeholder."""
+"""Remarks on what a recording states that can hardly be: a size that no heart has, or a length of hardly a beat.
+
+Often the gain in its header is a placeholder, or the file is not a table of samples.
+"""
 
 from dataclasses import replace
 
@@ -13,10 +16,16 @@ LARGEST_MV = 8.0  # that a stretch spans, as `stages.detection.ricker` has it fo
 
 
 def with_remark(recording: Recording) -> Recording:
-    """Return a recording with a note on the leads that span more than a heart does in half of their stretches."""
+    """Return a recording with a note on the leads that span more than a heart does in half of their stretches.
+
+    One that is shorter than a stretch has a note that says so.
+    """
     n = round(STRETCH_S * recording.rate_hz)
     count = recording.samples.shape[1] // n
-    if recording.uv_per_unit <= 0 or count == 0:
+    if count == 0:
+        note = f"{recording.samples.shape[1] / recording.rate_hz:.3g} s: too short for beats and rates"
+        return replace(recording, notes=(*recording.notes, note))
+    if recording.uv_per_unit <= 0:
         return recording
     xp = array_module(recording.samples)
     first = np.linspace(0, count - 1, min(count, STRETCHES)).astype(np.int64) * n

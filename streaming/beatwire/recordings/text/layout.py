@@ -43,6 +43,7 @@ from beatwire.recordings.text.header import (  # fmt: skip
 from beatwire.tables import encoding_of, open_bytes
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
+_LIST = 50  # numbers in a cell that are a recording rather than a date or a time
 _SAMPLE_LINES = 400  # by which the dialect is found
 _EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
 
@@ -114,12 +115,23 @@ def read_layout(path: Path) -> Layout:
     first = next((line for line in lines[begin:] if line.strip()), None)
     if first is None:
         raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
+    _check_cells(f"{where}: line {begin + 1 + lines[begin:].index(first)}", _cells(first, dialect), names)
     blanks = [not line.strip() for line in lines[begin:]]
     alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
     return Layout(
         dialect, begin, _unique(names), units, tuple(facts.sensors.get(name, "") for name in names),
         tuple(_cells(first, dialect)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
     )  # fmt: skip
+
+
+def _check_cells(where: str, cells: list[str], names: tuple[str, ...]) -> None:
+    """Check that no cell is a list of samples, as some programs write a whole recording."""
+    for cell, name in zip(cells, names, strict=False):
+        listed = re.split(r"[,;\s]+", cell.strip("[](){} "))
+        if len(listed) >= _LIST and kind_of(cell, ".") == "text" and all(is_number(one) for one in listed):
+            raise UserError(
+                f"{where}, column {name!r}: expected a number; got a list of {len(listed):,}: write one a line"
+            )
 
 
 def _unique(names: tuple[str, ...]) -> tuple[str, ...]:

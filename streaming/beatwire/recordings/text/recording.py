@@ -29,6 +29,7 @@ from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.text.layout import Layout, read_layout
+from beatwire.recordings.text.turned import leads_in_columns
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
@@ -45,6 +46,13 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     UserError
         There is no such column, a column holds no numbers, or the times do not rise evenly.
     """
+    with leads_in_columns(path) as (table, notes):
+        return _read_text(table, fs, column, gain, xp, notes)
+
+
+def _read_text(
+    path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any, notes: tuple[str, ...]
+) -> Recording:
     layout = read_layout(path)
     where = path.name
     table = read_table(
@@ -71,7 +79,7 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
         leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*clock.notes, *roles.notes(layout.names), *code_notes, *unit_notes, *scale_notes, *cut_note),
+        notes=(*notes, *clock.notes, *roles.notes(layout.names), *code_notes, *unit_notes, *scale_notes, *cut_note),
     )
 
 
@@ -80,6 +88,13 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
 
     The rate and the unit are those of the first block. Times are compared with those of the rows before each block.
     """
+    with leads_in_columns(path) as (table, notes):
+        yield from _text_blocks(table, fs, column, gain, rows, notes)
+
+
+def _text_blocks(
+    path: Path, fs: float | None, column: str | None, gain: float | None, rows: int, notes: tuple[str, ...]
+) -> Iterator[Block]:
     layout, where = read_layout(path), path.name
     roles: Roles | None = None
     clock: RowClock | None = None
@@ -89,12 +104,11 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
     )  # fmt: skip
     for table in tables:
-        notes: tuple[str, ...] = ()
         read = _Read.of(layout, table)
         if roles is None or clock is None:
             roles = roles_of(where, read.table, column=column, fs=fs)
             clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
-            notes = (*clock.notes, *roles.notes(layout.names))
+            notes += (*clock.notes, *roles.notes(layout.names))
         position = clock.positions(read.table, read.written)
         length = len(table[0]) if position is None else int(position[-1]) + 1
         leads = roles.leads
@@ -106,6 +120,7 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
             notes += unit[1]
         names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
         yield Block(clock.rate_hz, names, columns, unit[0], notes)
+        notes = ()
 
 
 @dataclass(frozen=True)
