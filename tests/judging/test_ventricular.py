@@ -59,21 +59,29 @@ def features_of(beats: VentricularBeats) -> np.ndarray:
 def test_features_are_those_of_the_last_eight_beats(n: int, rng: np.random.Generator) -> None:
     beats = beats_of(rng, n)
     past, features = np.zeros((kernel.PAST, kernel.COLUMNS), np.float32), np.zeros(kernel.FEATURES, np.float32)
+    recent = np.zeros((kernel.RECENT, kernel.RECENT_COLUMNS), np.float32)
     sample, count = np.zeros(kernel.PAST, np.int64), 0
     for b in range(n):
-        count = kernel.forget(0, count, past, sample) + 1
+        count = kernel.forget(0, count, past, recent, sample) + 1
         sample[count - 1] = b
-        kernel.store(b, past[count - 1], beats)
-    kernel.write_features(past, count, features)
+        kernel.store(b, past[count - 1], recent[min(count, kernel.RECENT) - 1], beats)
+    kernel.write_features(past, recent, count, features)
     assert len(kernel.NAMES) == kernel.FEATURES
     np.testing.assert_allclose(features, features_of(beats), rtol=1e-5, atol=1e-6)
 
 
 def test_beats_of_more_than_twelve_seconds_ago_are_forgotten() -> None:
     past, sample = np.arange(8.0)[:, None].repeat(kernel.COLUMNS, axis=1).astype(np.float32), np.arange(8) * 100
-    assert kernel.forget(350, 8, past, sample) == 4
+    recent = np.arange(4.0, 8.0)[:, None].repeat(kernel.RECENT_COLUMNS, axis=1).astype(np.float32)
+    assert kernel.forget(350, 8, past, recent, sample) == 4
     assert (sample[:4].tolist(), past[:4, 0].tolist()) == ([400, 500, 600, 700], [4, 5, 6, 7])
-    assert kernel.forget(0, 4, past, sample) == 4
+    assert recent[:3, 0].tolist() == [5, 6, 7]
+    recent[3], past[4] = 8.0, 8.0
+    sample[4] = 800
+    assert kernel.forget(650, 5, past, recent, sample) == 2
+    assert (past[:2, 0].tolist(), recent[:2, 0].tolist()) == ([7, 8], [7, 8])
+    assert kernel.forget(0, 2, past, recent, sample) == 2
+    assert (past[:2, 0].tolist(), recent[:2, 0].tolist()) == ([7, 8], [7, 8])
 
 
 def annotated(classes: str, rhythms: tuple[Rhythm, ...] = ()) -> AnnotatedRecord:
@@ -149,6 +157,7 @@ def test_no_run_is_judged_before_the_third_beat() -> None:
     )
     memory = VentricularMemory(
         np.zeros((1, kernel.PAST, kernel.COLUMNS), np.float32),
+        np.zeros((1, kernel.RECENT, kernel.RECENT_COLUMNS), np.float32),
         np.zeros((1, kernel.PAST), np.int64),
         np.zeros(1, np.int64),
     )

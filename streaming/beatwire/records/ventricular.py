@@ -23,12 +23,14 @@ class VentricularBeats(NamedTuple):
 class VentricularMemory(NamedTuple):
     """The last beats of every slot.
 
-    beats   float32 [slots, PAST, COLUMNS]  the oldest first, see ``kernels.rhythms.ventricular``
-    sample  int64 [slots, PAST]             of each
-    kept    int64 [slots]                   how many there are
+    beats   float32 [slots, PAST, COLUMNS]           the oldest first, see ``kernels.rhythms.ventricular``
+    recent  float32 [slots, RECENT, RECENT_COLUMNS]  further measures of the last of them
+    sample  int64 [slots, PAST]                      of each
+    kept    int64 [slots]                            how many there are
     """
 
     beats: F32
+    recent: F32
     sample: I64
     kept: I64
 

@@ -14,7 +14,7 @@ from beatwire.kernels.intake import files
 from beatwire.kernels.rhythms import rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.kernels.rhythms.flutter import FLAT
-from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST
+from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST, RECENT, RECENT_COLUMNS
 from beatwire.kernels.rhythms.ventricular import FEATURES as RUN_FEATURES
 from beatwire.kernels.scores.drift import DRIFT_BLOCKS
 from beatwire.model.checkpoint import load_model
@@ -137,7 +137,10 @@ def of_runs(rng: np.random.Generator) -> None:
     )  # fmt: skip
     for _ in range(3):
         memory = VentricularMemory(
-            np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)
+            np.zeros((1, PAST, COLUMNS), np.float32),
+            np.zeros((1, RECENT, RECENT_COLUMNS), np.float32),
+            np.zeros((1, PAST), np.int64),
+            np.zeros(1, np.int64),
         )
         features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
         run = np.array([0, len(events)])

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from beatwire.alerts.settings import Lifecycle, Settings
-from beatwire.kernels.classes.beat_class import LETTERS, MEASURED
+from beatwire.kernels.classes.beat_class import LETTERS, MEASURED, SIZE
 from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
-from beatwire.kernels.rhythms.ventricular import SIZE
 from beatwire.records import I64, Acknowledgement, Event
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT
 from beatwire.records.events import DRIFTED

@@ -2,7 +2,7 @@
 
 In:    the events of a tick, by stream and in order, and the beats that they name, with the measures of their classes
 Out:   ``Ventricular``
-State: ``VentricularMemory``: the last eight beats of each slot, of the last twelve seconds
+State: ``VentricularMemory``: the last eight beats of each slot, of the last twelve seconds, and more of the last four
 
 A beat alone may be noise, or a wide beat of a supraventricular rhythm. The judges are sums of boosted trees over the
 last eight beats: how likely each is ventricular, how alike they are, how wide, how fast, and how sure the detector is
@@ -14,7 +14,7 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.classes.beat_class import FIRST_MEASURED, MEASURED, MEASURED_NAMES, P_S, P_V
+from beatwire.kernels.classes.beat_class import FIRST_MEASURED, MEASURED_NAMES, P_S, P_V
 from beatwire.kernels.peaks.classify import evaluate_trees
 from beatwire.records import F32, I64
 from beatwire.records.classification import JudgeTrees
@@ -22,18 +22,20 @@ from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE,
 from beatwire.records.events import BEAT, RESTART
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 
-PAST = 8  # beats
-# Columns of ``VentricularMemory.beats``: the measures of a beat, then these.
-QUALITY, ERRORS, RR, MEDIAN_RR = range(MEASURED, MEASURED + 4)
-COLUMNS = MEASURED + 4
+PAST, RECENT = 8, 4  # beats
+# Columns of ``VentricularMemory.beats``: the probabilities ``P_V`` and ``P_S`` of a beat, then these.
+QUALITY, ERRORS, RR = range(FIRST_MEASURED, FIRST_MEASURED + 3)
+COLUMNS = FIRST_MEASURED + 3
+# Columns of ``VentricularMemory.recent``: the other measures of a beat, then the median interval.
+MEDIAN_RR = len(MEASURED_NAMES)
+RECENT_COLUMNS = MEDIAN_RR + 1
 WINDOW_S = 12.0  # older beats are forgotten
 JUDGES = 2
 TACHYCARDIA, RUN = range(JUDGES)  # rows of the trees
-MATCH, LIKE_LAST, DURATION, NORMAL_DURATION, SHARPNESS, SIZE = range(FIRST_MEASURED, FIRST_MEASURED + 6)
 MEANS = 8  # of the measures, as many have means among the features
-WHOLE, SPREAD, LATE, LARGEST_SHARPNESS, LEAST_SHARPNESS, T_TOWARDS_QRS, DEFLECTION = range(
-    FIRST_MEASURED + MEANS, MEASURED
-)
+# Columns of ``recent`` of which more is read.
+LIKE_LAST, DURATION = MEASURED_NAMES.index("like last"), MEASURED_NAMES.index("duration")
+WHOLE, SPREAD, LATE, LARGEST_SHARPNESS, LEAST_SHARPNESS, T_TOWARDS_QRS, DEFLECTION = range(MEANS, len(MEASURED_NAMES))
 
 NAMES_OF_BOTH = (
     *(f"v of the last but {back}" for back in range(5)),
@@ -81,7 +83,7 @@ def judge_ventricular(
         Written.
     """
     slot = int(events[run[i], ORDERED_SLOT])
-    past = memory.beats[slot]
+    past, recent = memory.beats[slot], memory.recent[slot]
     for e in range(run[i], run[i + 1]):
         kind = int(events[e, ORDERED_KIND])
         if kind == RESTART:
@@ -89,15 +91,15 @@ def judge_ventricular(
         elif kind == BEAT:
             b, sample = int(events[e, ORDERED_VALUE]), int(events[e, ORDERED_SAMPLE])
             oldest = int(sample - window[events[e, ORDERED_BANK]])
-            count = forget(oldest, int(memory.kept[slot]), past, memory.sample[slot]) + 1
+            count = forget(oldest, int(memory.kept[slot]), past, recent, memory.sample[slot]) + 1
             memory.sample[slot, count - 1] = sample
-            store(b, past[count - 1], beats)
+            store(b, past[count - 1], recent[min(count, RECENT) - 1], beats)
             memory.kept[slot] = count
             found.mean_rr_s[b] = mean_interval(past, count, 4)
             found.tachycardia[b] = found.run[b] = math.nan
             if most_of(past, count, P_V, RUN_BEATS) >= POSSIBLE:
                 own = features[b if len(features) > 1 else 0]
-                write_features(past, count, own)
+                write_features(past, recent, count, own)
                 found.tachycardia[b] = logit_of(TACHYCARDIA, trees, own)
                 found.run[b] = logit_of(RUN, trees, own) if count >= RUN_BEATS else math.nan
 
@@ -107,26 +109,36 @@ def logit_of(row: int, trees: JudgeTrees, features: F32) -> float:
     return evaluate_trees(trees.feature[row], trees.threshold[row], trees.leaf[row], features)
 
 
-def forget(oldest: int, count: int, past: F32, sample: I64) -> int:
+def forget(oldest: int, count: int, past: F32, recent: F32, sample: I64) -> int:
     """Remove the beats before a sample, and one more if there is no room for another; return how many remain."""
     first = 1 if count == PAST else 0
     while first < count and sample[first] < oldest:
         first += 1
     for k in range(first, count):
         sample[k - first] = sample[k]
-        for column in range(COLUMNS):
-            past[k - first, column] = past[k, column]
+    move_up(past, first, count)
+    few = min(count, RECENT)
+    move_up(recent, few - min(count - first, RECENT - 1), few)
     return count - first
 
 
-def store(b: int, row: F32, beats: VentricularBeats) -> None:
-    """Store beat ``b`` of the tick in a row."""
-    for k in range(MEASURED):
-        row[k] = beats.measures[b, k]
+def move_up(rows: F32, first: int, count: int) -> None:
+    """Move the rows from ``first`` on to the beginning."""
+    if first > 0:
+        for k in range(first, count):
+            for column in range(rows.shape[1]):
+                rows[k - first, column] = rows[k, column]
+
+
+def store(b: int, row: F32, recent: F32, beats: VentricularBeats) -> None:
+    """Store beat ``b`` of the tick in a row of ``beats`` and one of ``recent``."""
+    row[P_V], row[P_S] = beats.measures[b, P_V], beats.measures[b, P_S]
     row[QUALITY] = beats.quality[b]
     row[ERRORS] = 1.0 if math.isnan(beats.expected_errors[b]) else beats.expected_errors[b]
     row[RR] = max(0.0, beats.rr_s[b])
-    row[MEDIAN_RR] = beats.median_rr_s[b] if beats.median_rr_s[b] > 0.0 else USUAL_RR_S
+    for k in range(len(MEASURED_NAMES)):
+        recent[k] = beats.measures[b, FIRST_MEASURED + k]
+    recent[MEDIAN_RR] = beats.median_rr_s[b] if beats.median_rr_s[b] > 0.0 else USUAL_RR_S
 
 
 def value(past: F32, count: int, column: int, back: int) -> float:
@@ -169,9 +181,9 @@ def mean_interval(past: F32, count: int, n: int) -> float:
     return total / known if known > 0 else math.nan
 
 
-def write_features(past: F32, count: int, features: F32) -> None:
+def write_features(past: F32, recent: F32, count: int, features: F32) -> None:
     """Write the features of the last beats in the order of ``NAMES``."""
-    likely = 0
+    likely, few = 0, min(count, RECENT)
     for back in range(min(PAST, count)):
         likely += value(past, count, P_V, back) > LIKELY
     for back in range(5):
@@ -180,17 +192,17 @@ def write_features(past: F32, count: int, features: F32) -> None:
     features[6] = likely
     features[7] = least_of(past, count, P_V, 3) if count >= 3 else 0.0
     features[8] = mean_of(past, count, P_S, 5)
-    write_intervals(past, count, features[FIRST_OF_RR:])
+    write_intervals(past, count, value(recent, few, MEDIAN_RR, 0), features[FIRST_OF_RR:])
     for k in range(MEANS):
-        features[FIRST_OF_MEASURES + k] = mean_of(past, count, FIRST_MEASURED + k, 4)
+        features[FIRST_OF_MEASURES + k] = mean_of(recent, few, k, RECENT)
     out = features[FIRST_OF_LEAST:]
-    out[0] = least_of(past, count, LIKE_LAST, 4)
-    out[1] = least_of(past, count, DURATION, 4)
+    out[0] = least_of(recent, few, LIKE_LAST, RECENT)
+    out[1] = least_of(recent, few, DURATION, RECENT)
     out[2] = mean_of(past, count, QUALITY, 5)
     out[3] = least_of(past, count, QUALITY, PAST)
     out[4] = value(past, count, ERRORS, 0)
     out[5] = most_of(past, count, ERRORS, PAST)
-    write_extremes(past, count, features[FEATURES_OF_BOTH:])
+    write_extremes(recent, few, features[FEATURES_OF_BOTH:])
 
 
 def write_extremes(past: F32, count: int, out: F32) -> None:
@@ -206,7 +218,7 @@ def write_extremes(past: F32, count: int, out: F32) -> None:
     out[8] = most_of(past, count, DEFLECTION, RUN_BEATS)
 
 
-def write_intervals(past: F32, count: int, out: F32) -> None:
+def write_intervals(past: F32, count: int, median_rr: float, out: F32) -> None:
     """Write mean and range of the last four intervals, the mean of eight, and the median interval of the stream."""
     mean = mean_interval(past, count, 4)
     least, most = math.inf, 0.0
@@ -218,4 +230,4 @@ def write_intervals(past: F32, count: int, out: F32) -> None:
     out[0] = USUAL_RR_S if math.isnan(mean) else mean
     out[1] = (most - least) / mean if most > 0.0 else 0.0
     out[2] = USUAL_RR_S if math.isnan(mean_of_8) else mean_of_8
-    out[3] = value(past, count, MEDIAN_RR, 0)
+    out[3] = median_rr

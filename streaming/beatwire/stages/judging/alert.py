@@ -21,10 +21,9 @@ from beatwire.jit import cpu
 from beatwire.kernels.alerts import alert_state
 from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.alerts.long_intervals import LONGEST_S
-from beatwire.kernels.classes.beat_class import Q
+from beatwire.kernels.classes.beat_class import SIZE, Q
 from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
-from beatwire.kernels.rhythms.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, TransitionRoom
 from beatwire.records.columns import (

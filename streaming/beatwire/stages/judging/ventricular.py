@@ -49,8 +49,8 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
     known = len(state.memory.kept)
     if known < slots:
         grown = _memory(slots)
-        grown.beats[:known], grown.sample[:known] = state.memory.beats, state.memory.sample
-        grown.kept[:known] = state.memory.kept
+        grown.beats[:known], grown.recent[:known] = state.memory.beats, state.memory.recent
+        grown.sample[:known], grown.kept[:known] = state.memory.sample, state.memory.kept
         state.memory = grown
     found = Ventricular(*(np.full(b, np.nan) for _ in Ventricular._fields))
     features = np.full((b if keep_features else 1, ventricular.FEATURES), np.nan, np.float32)
@@ -68,6 +68,7 @@ def _memory(slots: int) -> VentricularMemory:
     """Return the memory of slots without beats."""
     return VentricularMemory(
         np.zeros((slots, ventricular.PAST, ventricular.COLUMNS), np.float32),
+        np.zeros((slots, ventricular.RECENT, ventricular.RECENT_COLUMNS), np.float32),
         np.zeros((slots, ventricular.PAST), np.int64),
         np.zeros(slots, np.int64),
     )
