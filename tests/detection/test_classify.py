@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.kernels.peaks import classify as kernel
-from beatwire.kernels.peaks import peak_features
+from beatwire.kernels.peaks import peak_features, peak_history
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Peaks
+from beatwire.records.classification import PeakMemory
 from beatwire.records.columns import PEAK_COLUMNS
 from beatwire.records.detection import PeakTable, Rings
 from beatwire.stages import align
@@ -149,7 +150,21 @@ def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> No
     assert classified.logits is not None
     assert classified.logits[0, :2, 0].tolist() == [kernel.NOT_A_CANDIDATE, kernel.NOT_A_CANDIDATE]
     assert classified.logits[0, 2, 0] > kernel.NOT_A_CANDIDATE
-    assert state.memory[0].log[0, [peak_features.PEAK_COUNT, peak_features.PEAK_SAMPLES]].tolist() == [1, 900]
+    memory = state.memory[0]
+    assert (memory.log[0, peak_features.PEAK_COUNT], memory.sample[0, 0]) == (1, 900)
+
+
+@pytest.mark.parametrize("pause", [(1 << 31) + 100, (1 << 32) + 100])
+def test_a_peak_behind_a_pause_of_weeks_is_not_compared_with_those_before(pause: int) -> None:
+    features, numbers, spans = np.ones(peak_features.FEATURES, np.float32), np.zeros(48), np.full(11, 2500)
+    memory = PeakMemory(
+        np.zeros(peak_features.LOG_COLUMNS, np.int64), np.zeros(48, np.int32), np.zeros((48, 6), np.float32)
+    )
+    peak_history.store_peak(1000, 500, memory, numbers, features)
+    peak_history.forget_peaks(3500, spans, memory.log)
+    assert memory.log[peak_features.PEAK_COUNT] == 1
+    peak_history.forget_peaks(1000 + pause, spans, memory.log)
+    assert memory.log[peak_features.PEAK_COUNT] == 0
 
 
 def test_a_restart_of_a_lane_clears_its_memory() -> None:

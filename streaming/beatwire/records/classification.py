@@ -27,6 +27,7 @@ class PeakMemory(NamedTuple):
     """The past peaks of all lanes of a bank, or of one of them: see ``kernels.peaks.peak_features``."""
 
     log: I64
+    sample: I32
     past: F32
 
 

@@ -18,7 +18,7 @@ from beatwire.kernels.classes.normal_beat import COUNT as STORED
 from beatwire.kernels.classes.normal_beat import HEAD, PAST
 from beatwire.kernels.detection.fast_rhythm import LONGEST, SHORTEST
 from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
-from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230
+from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.alerting import RuleBeats, TransitionRoom
@@ -102,6 +102,7 @@ def classify_peaks(
         stretch_of(rings.x[lane, 0], c - early, 2 * early)
         stretch_of(rings.f[lane], c - early, 2 * early)
         row_of(memory.log[lane], LOG_COLUMNS)
+        row_of(memory.sample[lane], PAST_PEAKS)
         row_of(memory.past[lane, 0], memory.past.shape[1] * memory.past.shape[2])
 
 

@@ -49,14 +49,14 @@ from beatwire.kernels.peaks.peak_features import (
     PAST_PEAKS,
     PAST_RISK,
     PEAK_COUNT,
-    PEAK_SAMPLES,
     PHASE,
     W8_OF_LAST,
     W22_OF_LAST,
     W32_OF_LAST,
 )
-from beatwire.kernels.peaks.peak_history import is_disturbance, lower_median, store_peak
+from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
+from beatwire.kernels.short_times import since
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
@@ -171,8 +171,8 @@ def describe_peak(
         if member() == 0:
             if x.shape[0] > 1:
                 compare_leads(
-                    peak.sample, float(peak.height), float(peak.level), settings.spans, memory.log, memory.past,
-                    work.numbers, work.features,
+                    peak.sample, float(peak.height), float(peak.level), settings.spans, memory, work.numbers,
+                    work.features,
                 )  # fmt: skip
             else:
                 write_neutral(work.features)
@@ -185,7 +185,7 @@ def beside_pulses(peak: Candidate, spans: I64, memory: PeakMemory, numbers: F64)
     if not follows_pulse(peak.sample, spans, memory.log):
         return peak
     if member() == 0:
-        numbers[MEDIAN_SIZE] = write_window_maxima(peak.sample, spans, memory.log, memory.past, numbers)
+        numbers[MEDIAN_SIZE] = write_window_maxima(peak.sample, spans, memory, numbers)
     wait()
     n, beside = int(numbers[MEDIAN_SIZE]), peak
     if n >= FEWEST_WINDOWS:
@@ -215,7 +215,7 @@ def classify_peaks(
     """
     lane, base = int(fresh.lane[i]), int(fresh.base[i])
     x, f = rings.x[lane], rings.f[lane]
-    past = PeakMemory(memory.log[lane], memory.past[lane])
+    past = PeakMemory(memory.log[lane], memory.sample[lane], memory.past[lane])
     work = PeakScratch(stretch[0], numbers[0], features[0])
     if fresh.start[i] == fresh.base[i]:
         if member() == 0:
@@ -237,6 +237,9 @@ def classify_peaks(
             candidate = Candidate(c, height, median, largest, smallest)
             if median <= 0:  # no level is known yet
                 candidate = Candidate(c, height, height, height, height)
+            if member() == 0:
+                forget_peaks(c, settings.spans, past.log)
+            wait()
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
             typical = describe_peak(candidate, base, False, settings, x, f, rings.jumps[lane], past, work)
             logit = TYPICAL_LOGIT
@@ -247,7 +250,7 @@ def classify_peaks(
                 typical = is_like_last(work.features)
             if beside and not typical:
                 logit = NOT_A_CANDIDATE
-            elif pulse and has_others(c, settings.spans, past.log, past.past):
+            elif pulse and has_others(c, settings.spans, past):
                 logit = -LOGIT_RANGE
             elif not typical:
                 logit = evaluate_trees(
@@ -260,7 +263,7 @@ def classify_peaks(
                 if pulse:
                     past.log[AFTER_PULSE] = c + 1
                 elif logit > NOT_A_CANDIDATE:
-                    store_peak(c, height, past.log, past.past, work.numbers, work.features)
+                    store_peak(c, height, past, work.numbers, work.features)
                     store_risk(logit, trees.probability, past)
                 if logit > NOT_A_CANDIDATE:
                     errors = expected_errors(c, settings.spans, past)
@@ -299,14 +302,13 @@ def risk_of(logit: float, probability: F64) -> float:
 
 def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
     """Return the sum of the risks of the peaks in the ten seconds up to sample ``c``."""
-    log, past = memory.log, memory.past
-    total = 0.0
-    at = int(log[PEAK_COUNT]) % PAST_PEAKS
-    for _ in range(min(PAST_PEAKS, int(log[PEAK_COUNT]))):
+    total, count = 0.0, int(memory.log[PEAK_COUNT])
+    at = count % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
+        if since(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        total += float(past[at, PAST_RISK])
+        total += float(memory.past[at, PAST_RISK])
     return total
 
 

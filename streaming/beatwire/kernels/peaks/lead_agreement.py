@@ -20,11 +20,12 @@ from beatwire.kernels.peaks.peak_features import (
     PAST_HEIGHT,
     PAST_PEAKS,
     PEAK_COUNT,
-    PEAK_SAMPLES,
     TURNED,
 )
 from beatwire.kernels.peaks.peak_history import is_disturbance
+from beatwire.kernels.short_times import since
 from beatwire.records import F32, F64, I64
+from beatwire.records.classification import PeakMemory
 
 MOST_HIGH_PEAKS = 9
 FEWEST_HIGH_PEAKS = 2
@@ -42,7 +43,7 @@ def write_neutral(features: F32) -> None:
 
 
 def compare_leads(
-    c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
+    c: int, height: float, level: float, spans: I64, memory: PeakMemory, numbers: F64, features: F32
 ) -> None:
     """Write the features of the leads at the peak at sample ``c``.
 
@@ -52,23 +53,24 @@ def compare_leads(
         Response of the peak, and level of the response.
     spans : int64 [11]
         ``peak_features.SPAN_S`` in samples.
-    log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, past_columns(leads)]
+    memory
         The lane's past peaks.
     numbers : float64 [PAST_PEAKS]
         Scratch; the leads' responses stand from ``LEAD_RESPONSES`` on.
     features : float32 [FEATURES], written
     """
+    past = memory.past
     leads = past.shape[1] - PAST_COLUMNS
     usual, response = numbers[:leads], numbers[LEAD_RESPONSES : LEAD_RESPONSES + leads]
     present = numbers[LEAD_RESPONSES + leads : LEAD_RESPONSES + 2 * leads]
     for lead in range(leads):
         usual[lead] = present[lead] = 0.0
     high = 0
-    total = int(log[PEAK_COUNT])
+    total = int(memory.log[PEAK_COUNT])
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if high == MOST_HIGH_PEAKS or c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
+        if high == MOST_HIGH_PEAKS or since(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
         other = float(past[at, PAST_HEIGHT])
         if other > 0.5 * level and not is_disturbance(other, height, level):

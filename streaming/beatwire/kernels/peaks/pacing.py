@@ -25,13 +25,14 @@ from beatwire.kernels.peaks.peak_features import (
     PAST_PEAKS,
     PAST_W8,
     PEAK_COUNT,
-    PEAK_SAMPLES,
     RIGHT_75,
     SIZE,
     W8,
 )
 from beatwire.kernels.peaks.peak_history import clear_list
+from beatwire.kernels.short_times import since
 from beatwire.records import F32, F64, I64
+from beatwire.records.classification import PeakMemory
 
 # Limits of a pulse alone: of W8 and the swing either pair. Three of the beats of mitdb, svdb and qtdb are within them,
 # of 350,000 with one lead and two. Between two samples a pulse is seen less well: its W8 may be as low as 0.85.
@@ -63,14 +64,15 @@ def is_like_pulse(features: F32) -> bool:
     return large
 
 
-def has_others(c: int, spans: I64, log: I64, past: F32) -> bool:
+def has_others(c: int, spans: I64, memory: PeakMemory) -> bool:
     """Return True if there are enough other peaks in the ten seconds before sample ``c``."""
-    others, at = 0, int(log[PEAK_COUNT]) % PAST_PEAKS
-    for _ in range(min(PAST_PEAKS, int(log[PEAK_COUNT]))):
+    count = int(memory.log[PEAK_COUNT])
+    others, at = 0, count % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
+        if since(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        others += past[at, PAST_W8] < MOST_W8
+        others += memory.past[at, PAST_W8] < MOST_W8
     return others >= FEWEST_OTHERS
 
 
@@ -80,17 +82,18 @@ def follows_pulse(c: int, spans: I64, log: I64) -> bool:
     return after_pulse > 0 and c - after_pulse < spans[LOOKBACK]
 
 
-def write_window_maxima(c: int, spans: I64, log: I64, past: F32, maxima: F64) -> int:
+def write_window_maxima(c: int, spans: I64, memory: PeakMemory, maxima: F64) -> int:
     """Write the heights of the largest past peaks of each two seconds before sample ``c``; return their number.
 
     ``maxima`` [MEDIAN_SIZE] is as `peak_history.lower_median` takes it. A window without a peak is left out.
     """
     clear_list(maxima)
     n, window, highest = 0, 0, 0.0
-    at = int(log[PEAK_COUNT]) % PAST_PEAKS
-    for _ in range(min(PAST_PEAKS, int(log[PEAK_COUNT]))):
+    past, count = memory.past, int(memory.log[PEAK_COUNT])
+    at = count % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = c - int(log[PEAK_SAMPLES + at])
+        gap = since(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
         of_peak = min(PAST_BLOCKS - 1, gap * PAST_BLOCKS // int(spans[LOOKBACK]))

@@ -4,12 +4,14 @@ Each candidate peak of the response is described by 42 scale-free features, and 
 Heights are ratios, widths are relative to the response, times are in seconds or relative to intervals. The features are
 computed in ``kernels.peaks.peak_shape``, ``kernels.peaks.peak_history`` and ``kernels.peaks.lead_agreement``.
 
-The state of a lane are two arrays:
+The state of a lane are three arrays:
 
 ``log[lane]``, int64 ``[LOG_COLUMNS]``
-    The number of peaks stored so far, the sample after the last pulse of a pacemaker (``kernels.peaks.pacing``; 0:
-    none), the number of block maxima stored so far, the maxima of the last ``PAST_BLOCKS`` blocks, and the sample of
-    peak ``k`` in column ``PEAK_SAMPLES + k % PAST_PEAKS``.
+    The number of peaks stored so far, the sample of the last of them, the sample after the last pulse of a pacemaker
+    (``kernels.peaks.pacing``; 0: none), the number of block maxima stored so far, and the maxima of the last
+    ``PAST_BLOCKS`` blocks.
+``sample[lane, k % PAST_PEAKS]``, int32
+    The sample of peak ``k`` (``kernels.short_times``).
 ``past[lane, k % PAST_PEAKS]``, float32 ``[PAST_COLUMNS]``
     Peak ``k``: its height, its widths, its valleys and the probability that its classification is wrong; in streams of
     several leads also the response of each lead (``kernels.peaks.lead_agreement``).
@@ -21,9 +23,8 @@ PAST_PEAKS = 48  # more than the peaks that are 0.22 s apart in 10 s
 PAST_BLOCKS = 5  # block maxima whose median is the level of a peak (``kernels.detection.nms``)
 
 # Columns of ``log``.
-PEAK_COUNT, AFTER_PULSE, BLOCK_COUNT, BLOCK_MAXIMA = range(4)
-PEAK_SAMPLES = BLOCK_MAXIMA + PAST_BLOCKS
-LOG_COLUMNS = PEAK_SAMPLES + PAST_PEAKS
+PEAK_COUNT, LAST_PEAK, AFTER_PULSE, BLOCK_COUNT, BLOCK_MAXIMA = range(5)
+LOG_COLUMNS = BLOCK_MAXIMA + PAST_BLOCKS
 
 # Columns of ``past``; the response of lead ``l`` stands in column ``PAST_COLUMNS + l``.
 PAST_HEIGHT, PAST_W8, PAST_W22, PAST_W32, PAST_VALLEYS, PAST_RISK = range(6)

@@ -1,6 +1,6 @@
 """Bodies that compare a peak with the peaks of the ten seconds before it, and store it among them.
 
-In:    a peak, and the lane's past peaks, ``log`` and ``past`` (``kernels.peaks.peak_features``)
+In:    a peak, and the lane's past peaks (``kernels.peaks.peak_features``)
 Out:   features of the peak; the lane's past peaks with this one
 
 A past peak that is ``TIMES`` as large as the level, and as the peak, is one of a disturbance: it hides what is near,
@@ -17,6 +17,7 @@ from beatwire.kernels.peaks.peak_features import (
     HALVES,
     INTERVAL,
     IRREGULAR,
+    LAST_PEAK,
     LEAD_RESPONSES,
     LOOKBACK,
     MEDIAN_SIZE,
@@ -36,7 +37,6 @@ from beatwire.kernels.peaks.peak_features import (
     PAST_W22,
     PAST_W32,
     PEAK_COUNT,
-    PEAK_SAMPLES,
     PEAKS,
     PHASE,
     RR_RATIO,
@@ -55,7 +55,9 @@ from beatwire.kernels.peaks.peak_features import (
     W32_OF_LAST,
     W32_OF_MEDIAN,
 )
+from beatwire.kernels.short_times import shortened, since
 from beatwire.records import F32, F64, I64
+from beatwire.records.classification import PeakMemory
 
 EMPTY = 1e300  # fills a list of ``MEDIAN_SIZE``: above every value whose median is computed
 RECENT_PEAKS = 16  # peaks of ``doubt``
@@ -124,7 +126,7 @@ def is_disturbance(other: float, height: float, level: float) -> bool:
 
 
 def compare_with_recent_peaks(
-    c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
+    c: int, height: float, level: float, spans: I64, memory: PeakMemory, numbers: F64, features: F32
 ) -> None:
     """Write the features that compare a peak with the last high peaks and the last peaks before it.
 
@@ -136,7 +138,7 @@ def compare_with_recent_peaks(
         Of the response; a high peak is above half of it.
     spans : int64 [11]
         ``peak_features.SPAN_S`` in samples.
-    log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, .]
+    memory
         The lane's past peaks.
     numbers : float64 [PAST_PEAKS]
         Scratch: two lists.
@@ -150,11 +152,11 @@ def compare_with_recent_peaks(
     last_high = -1  # row of the last high peak
     since_last = gap_before = count = peaks = 0
     doubt = near = 0.0
-    total = int(log[PEAK_COUNT])
+    past, total = memory.past, int(memory.log[PEAK_COUNT])
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = c - int(log[PEAK_SAMPLES + at])
+        gap = since(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK] or (count == MEDIAN_SIZE and peaks >= RECENT_PEAKS):
             break
         other = float(past[at, PAST_HEIGHT])
@@ -207,7 +209,7 @@ def write_last_high_peak(last: int, since_s: float, height: float, past: F32, fe
 
 
 def compare_with_all_peaks(
-    c: int, height: float, level: float, least_maximum: float, spans: I64, log: I64, past: F32, numbers: F64,
+    c: int, height: float, level: float, least_maximum: float, spans: I64, memory: PeakMemory, numbers: F64,
     features: F32,
 ) -> None:  # fmt: skip
     """Write the features that compare a peak with all peaks of the last ten seconds.
@@ -220,11 +222,11 @@ def compare_with_all_peaks(
     since_third = peaks = high_peaks = middling = widths = 0
     recent = later = 0.0
     clear_list(numbers)
-    total = int(log[PEAK_COUNT])
+    past, total = memory.past, int(memory.log[PEAK_COUNT])
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = c - int(log[PEAK_SAMPLES + at])
+        gap = since(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
         other = float(past[at, PAST_HEIGHT])
@@ -257,8 +259,15 @@ def compare_with_all_peaks(
     features[W32_OF_MEDIAN] = float(features[W32]) / usual_width if widths > 0 else 1.0
 
 
-def store_peak(c: int, height: int, log: I64, past: F32, numbers: F64, features: F32) -> None:
-    """Store the peak at sample ``c`` and the response of its leads (``numbers``) in the lane's ``log`` and ``past``."""
+def forget_peaks(c: int, spans: I64, log: I64) -> None:
+    """Forget the past peaks if the last one is too long before sample ``c``: a pause may be longer than short times."""
+    if c - log[LAST_PEAK] > spans[LOOKBACK]:
+        log[PEAK_COUNT] = 0
+
+
+def store_peak(c: int, height: int, memory: PeakMemory, numbers: F64, features: F32) -> None:
+    """Store the peak at sample ``c`` and the response of its leads (``numbers``) in the memory of the lane."""
+    log, past = memory.log, memory.past
     place = int(log[PEAK_COUNT]) % PAST_PEAKS
     row = past[place]
     row[PAST_HEIGHT] = height
@@ -269,5 +278,6 @@ def store_peak(c: int, height: int, log: I64, past: F32, numbers: F64, features:
     row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
     for lead in range(past.shape[1] - PAST_COLUMNS):
         row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
-    log[PEAK_SAMPLES + place] = c
+    memory.sample[place] = shortened(c)
+    log[LAST_PEAK] = c
     log[PEAK_COUNT] += 1

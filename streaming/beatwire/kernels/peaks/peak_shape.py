@@ -193,7 +193,7 @@ def write_basic_features(
     write_wavelet_features(x, jumps, base, c, height * settings.scale, settings, work)
     if member() == 0:
         features[HEIGHT] = height / peak.level
-        compare_with_recent_peaks(c, height, float(peak.level), spans, memory.log, memory.past, work.numbers, features)
+        compare_with_recent_peaks(c, height, float(peak.level), spans, memory, work.numbers, features)
     wait()
 
 
@@ -207,7 +207,7 @@ def write_further_features(
         features[OF_LARGEST] = height / peak.largest_maximum
         features[OF_LEAST] = height / least_maximum
         compare_with_all_peaks(
-            peak.sample, height, float(peak.level), float(least_maximum), spans, memory.log, memory.past, work.numbers,
+            peak.sample, height, float(peak.level), float(least_maximum), spans, memory, work.numbers,
             features,
         )  # fmt: skip
     wait()

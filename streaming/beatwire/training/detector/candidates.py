@@ -114,6 +114,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     settings = feature_settings(rate_hz, one)
     memory = PeakMemory(
         np.zeros(peak_features.LOG_COLUMNS, np.int64),
+        np.zeros(peak_features.PAST_PEAKS, np.int32),
         np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.float32),
     )
     stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
@@ -156,6 +157,6 @@ def _describe_all() -> Callable[..., None]:
             if peak.level <= 0:
                 peak = Candidate(row[0], row[1], row[1], row[1], row[1])
             describe(peak, 0, True, settings, x, f, jumps, memory, PeakScratch(stretch, numbers, features[k]))
-            store(row[0], row[1], memory.log, memory.past, numbers, features[k])
+            store(row[0], row[1], memory, numbers, features[k])
 
     return describe_all  # type: ignore[no-any-return]
