@@ -5,6 +5,8 @@ from typing import Any, cast
 
 import numpy as np
 from beatwire.jit import cpu
+from beatwire.kernels.intake import clock
+from beatwire.kernels.intake.avro import MAX_INDEX
 from beatwire.records import Event
 from beatwire.records.columns import EVENT_COLUMNS
 from beatwire.stages.support.streams.stretches import begun_later
@@ -60,3 +62,10 @@ def test_a_stretch_begins_behind_a_beat_where_a_later_pass_begins_it(
         for slot, of_beat in beats
     ]
     assert begun_later(aligned, rows[:, 0].copy(), rows[:, 1].copy()).tolist() == expected
+
+
+@given(st.integers(0, MAX_INDEX), st.integers(0, 1 << 40), st.integers(0, clock.MAX_ANCHORS))
+def test_an_anchor_has_its_first_sample_and_its_stretch(first: int, stretch: int, later: int) -> None:
+    anchor = clock.packed(stretch, first)
+    assert 0 <= anchor < 1 << 63
+    assert (clock.first_of(anchor), clock.stretch_of(anchor, stretch + later)) == (first, stretch)

@@ -65,10 +65,10 @@ class Placing:
         row = self.state.anchors[slot]
         newest, zero_us = int(row[clock.COUNT]), 0
         for n in range(newest - 1, max(-1, newest - 1 - clock.MAX_ANCHORS), -1):
-            at = clock.FIRST_ANCHOR + 3 * (n % clock.MAX_ANCHORS)
-            if row[at] == row[clock.STRETCH]:
-                zero_us = int(row[at + 2])
-                if row[at + 1] <= sample:
+            at, stretch = clock.place_of(n), int(row[clock.STRETCH])
+            if clock.stretch_of(int(row[at]), stretch) == stretch:
+                zero_us = int(row[at + 1])
+                if clock.first_of(int(row[at])) <= sample:
                     break
         return zero_us + round(sample * 1e6 / rate_hz)
 

@@ -10,8 +10,10 @@ number of a session again, with another clock.
 
 State of a slot, int64 ``[ANCHOR_COLUMNS]``: ``COUNT``, the number of anchors so far; ``CELL``, that of the last chunk
 asked; ``STRETCH``, the number of stretches so far; from ``FIRST_ANCHOR`` on the last ``MAX_ANCHORS`` anchors in a ring:
-stretch, first sample, device time of sample 0 (us). An anchor that gives way to a newer one is an event of the tick
-(CLOCK: from which sample on, of sample 0, stretch in the column of the bank), for beats that are emitted later.
+first sample and, above it, the lower bits of the stretch; device time of sample 0 (us). Each stretch has an anchor, so
+those of the ring are of the last ``MAX_ANCHORS`` stretches, and their lower bits are enough. An anchor that gives way
+to a newer one is an event of the tick (CLOCK: from which sample on, of sample 0, stretch in the column of the bank),
+for beats that are emitted later.
 
 Invariant: a time does not depend on where ticks end. It follows from the last ``LOOKBACK`` anchors up to the sample at
 which its output is decided; the ring holds these and the anchors of ``MORE_S`` behind that sample.
@@ -31,7 +33,30 @@ MORE_S = 0.8  # what may have come when an output is decided: 0.34 s, and 0.4 s 
 LOOKBACK = 16
 MAX_ANCHORS = LOOKBACK + 16  # 16: MORE_S / CELL_S
 COUNT, CELL, STRETCH, FIRST_ANCHOR = range(4)
-ANCHOR_COLUMNS = FIRST_ANCHOR + 3 * MAX_ANCHORS
+OF_ANCHOR = 2
+ANCHOR_COLUMNS = FIRST_ANCHOR + OF_ANCHOR * MAX_ANCHORS
+FIRST_BITS = 54  # of a first sample, which is at most ``avro.MAX_INDEX``
+STRETCH_BITS = 63 - FIRST_BITS
+
+
+def place_of(number: int) -> int:
+    """Return the first column of anchor ``number`` of a slot."""
+    return FIRST_ANCHOR + OF_ANCHOR * (number % MAX_ANCHORS)
+
+
+def packed(stretch: int, first: int) -> int:
+    """Return the first column of an anchor."""
+    return ((stretch & ((1 << STRETCH_BITS) - 1)) << FIRST_BITS) | first
+
+
+def first_of(anchor: int) -> int:
+    """Return the first sample of an anchor, by its first column."""
+    return anchor & ((1 << FIRST_BITS) - 1)
+
+
+def stretch_of(anchor: int, newest: int) -> int:
+    """Return the stretch of an anchor, by its first column; ``newest`` is the present stretch of its slot."""
+    return newest - ((newest - (anchor >> FIRST_BITS)) & ((1 << STRETCH_BITS) - 1))
 
 
 def anchor(
@@ -42,23 +67,24 @@ def anchor(
     A chunk of a cell that is over is not asked, unless the stream begins ``anew`` with it.
     """
     n = int(anchors[COUNT])
-    last = FIRST_ANCHOR + 3 * ((n - 1) % MAX_ANCHORS)
+    last = place_of(n - 1)
     cell = first // max(1, round(CELL_S * rate_hz))
     anchors[STRETCH] += int(anew)
-    known = n > 0 and anchors[last] == anchors[STRETCH]
+    stretch = int(anchors[STRETCH])
+    known = n > 0 and stretch_of(int(anchors[last]), stretch) == stretch
     if known and cell <= anchors[CELL]:
         return
     anchors[CELL] = cell
-    if known and abs(anchors[last + 2] - zero_us) <= 1:
+    if known and abs(anchors[last + 1] - zero_us) <= 1:
         return
-    at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
+    at = place_of(n)
     if n >= MAX_ANCHORS:
-        row = int(rows.sizes[EVENT_ROWS])
+        row, oldest = int(rows.sizes[EVENT_ROWS]), int(anchors[at])
         rows.sizes[EVENT_ROWS] = row + 1
-        write_event(rows.event[row], 0, slot, CLOCK, anchors[at + 1], anchors[at + 2], session, anchors[at])
-    anchors[at] = anchors[STRETCH]
-    anchors[at + 1] = first
-    anchors[at + 2] = zero_us
+        of_oldest = stretch_of(oldest, stretch)
+        write_event(rows.event[row], 0, slot, CLOCK, first_of(oldest), anchors[at + 1], session, of_oldest)
+    anchors[at] = packed(stretch, first)
+    anchors[at + 1] = zero_us
     anchors[COUNT] = n + 1
 
 
@@ -85,11 +111,11 @@ def device_time(
     left = LOOKBACK
     found = False
     for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
-        at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
-        if row[at] == stretch:
-            zero_us = int(row[at + 2])
-            left -= row[at + 1] <= decided[i]
-            found = row[at + 1] <= sample[i]
+        at = place_of(n)
+        if stretch_of(int(row[at]), int(row[STRETCH])) == stretch:
+            zero_us, first = int(row[at + 1]), first_of(int(row[at]))
+            left -= first <= decided[i]
+            found = first <= sample[i]
         if found or left == 0:
             break
     low, high = 0, clocks.shape[0]

@@ -52,7 +52,7 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     )
     anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
     anchors[:, [clock.COUNT, clock.STRETCH]] = 1
-    anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + 3] = 1, 0, START_US
+    anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + clock.OF_ANCHOR] = clock.packed(1, 0), START_US
     return Aligned(
         passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots), used=np.arange(slots),
         slots=columns, anchors=anchors, clocks=np.zeros((0, EVENT_COLUMNS), np.int64), banks=(bank,),

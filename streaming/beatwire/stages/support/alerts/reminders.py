@@ -88,7 +88,7 @@ def _clock_was_set(alerts: OpenAlerts, tick: TickBeats) -> Bool:
     if not len(waiting):
         return was_set
     count = anchors[waiting, clock.COUNT]
-    at = clock.FIRST_ANCHOR + 3 * ((count - 1) % clock.MAX_ANCHORS) + 2
+    at = clock.FIRST_ANCHOR + clock.OF_ANCHOR * ((count - 1) % clock.MAX_ANCHORS) + 1
     zero_us = anchors[waiting, at]
     known, known_us = alerts.clock[waiting].T
     was_set[waiting] = (count > known + 1) | ((count != known) & (np.abs(zero_us - known_us) > _SET_S * 1e6))

@@ -101,8 +101,10 @@ def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
     row, clocks = aligned.anchors[slot], aligned.clocks
     older = clocks[(clocks[:, EVENT_SLOT] == slot) & (clocks[:, EVENT_BANK] == stretch)][:, [EVENT_SAMPLE, EVENT_VALUE]]
     numbers = np.arange(max(0, row[clock.COUNT] - clock.MAX_ANCHORS), row[clock.COUNT])
-    ring = row[clock.FIRST_ANCHOR + 3 * (numbers % clock.MAX_ANCHORS)[:, None] + np.arange(3)]
-    first, zero_us = np.concatenate([older, ring[ring[:, 0] == stretch][:, 1:]]).T
+    at = clock.FIRST_ANCHOR + clock.OF_ANCHOR * (numbers % clock.MAX_ANCHORS)
+    of_stretch = at[clock.stretch_of(row[at], row[clock.STRETCH]) == stretch]
+    ring = np.column_stack([clock.first_of(row[of_stretch]), row[of_stretch + 1]])
+    first, zero_us = np.concatenate([older, ring]).T
     return first, zero_us
 
 
