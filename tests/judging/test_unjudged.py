@@ -214,7 +214,7 @@ def test_a_block_is_at_rest_if_it_is_less_steep_than_the_beats_before_and_no_ele
     t = np.arange(128) / 64
     living = 6 * np.sin(2 * np.pi * 1.5 * t) + rng.normal(0, 1, 128)
     beats = living + 150 * np.exp(-((((t - 0.3) % 0.8) - 0.1) ** 2) / (2 * 0.02**2))
-    past = np.zeros(rest.COLUMNS, np.int64)
+    past = np.zeros(rest.COLUMNS, np.int32)
     assert [rest.is_at_rest(description(beats), past) for _ in range(20)] == [False] * 20
     assert rest.median_slope(past) == pytest.approx(np.abs(np.diff(5 * beats)).max(), rel=0.15)
     dead, slow = 0.2 * rng.normal(0, 1, 128), 300 * np.exp(-t / 3)  # 3 uV; it returns from a limit

@@ -44,7 +44,7 @@ class ClassHistory(NamedTuple):
     sample   int32 [slots, PAST]                          R, see ``kernels.short_times``
     rr_s     float32 [slots, PAST]                        0: unknown
     ratio    float32 [slots, PAST]                        RR over the median of the RRs before it; 1: unknown
-    usual    float32 [slots, PAST]                        RR over the usual RR of a minute; 1: unknown
+    usual    float32 [slots]                              the same over the usual RR of a minute, of the last beat
     match    float32 [slots, PAST]                        correlation of the QRS complex with that of the normal beat
     shape    uint8 [slots, PAST, SHAPE_LEADS, STORED_COLUMNS]  see ``kernels.classes.stored_shape``
     ring     int64 [slots, 3]                             ``HEAD``, ``COUNT``, ``BLOCK``

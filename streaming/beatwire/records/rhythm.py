@@ -25,11 +25,13 @@ class RhythmMemory(NamedTuple):
     interval int32 [slots, BEATS]     samples from the beat before to each of the last beats, a ring
     flags    uint8 [slots, BEATS]     of each, see ``kernels.rhythms.beat_ring``
     numbers  int64 [slots, NUMBERS]   see ``kernels.rhythms.rhythm``
+    past     int32 [slots, COLUMNS]   slopes and waves of the last blocks, see ``kernels.rhythms.rest``
     """
 
     interval: I32
     flags: U8
     numbers: I64
+    past: I32
 
 
 class Rhythm(NamedTuple):

@@ -11,7 +11,7 @@ from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.intake import files
-from beatwire.kernels.rhythms import rhythm
+from beatwire.kernels.rhythms import rest, rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.kernels.rhythms.flutter import FLAT
 from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST, RECENT, RECENT_COLUMNS
@@ -112,7 +112,10 @@ def of_rhythm() -> None:
     found = Rhythm(np.zeros((90, rhythm.SPANS)), *(np.zeros(90, np.bool_) for _ in range(3)))
     for _ in range(3):
         memory = RhythmMemory(
-            np.zeros((1, BEATS), np.int32), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)
+            np.zeros((1, BEATS), np.int32),
+            np.zeros((1, BEATS), np.uint8),
+            np.zeros((1, rhythm.NUMBERS), np.int64),
+            np.zeros((1, rest.COLUMNS), np.int32),
         )
         judged = Judged(np.empty_like(events), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
         run = np.array([0, len(events)])

@@ -106,7 +106,7 @@ def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, histo
     rr = float64(beats.rr_s[b])
     history.rr_s[slot, place] = max(0.0, rr)
     history.ratio[slot, place] = ratio(rr, float64(beats.median_rr_s[b]))
-    history.usual[slot, place] = 1.0 if math.isnan(beats.prematurity[b]) else 1.0 - float64(beats.prematurity[b])
+    history.usual[slot] = 1.0 if math.isnan(beats.prematurity[b]) else 1.0 - float64(beats.prematurity[b])
     history.match[slot, place] = match
     for lead in range(history.shape.shape[2]):
         store_shape(beats.shape[b, lead], history.shape[slot, place, lead])

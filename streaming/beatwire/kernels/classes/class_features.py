@@ -84,7 +84,7 @@ def write_timing(b: int, slot: int, beats: ClassBeats, history: ClassHistory, ou
     out[RATIO_MEDIAN] = ratio(rr, float64(beats.median_rr_s[b]))
     out[RATIO_LAST] = ratio(rr, float64(history.rr_s[slot, last])) if count > 0 else 1.0
     out[RATIO_USUAL] = 1.0 - float64(beats.prematurity[b]) if not math.isnan(beats.prematurity[b]) else 1.0
-    out[LAST_USUAL] = history.usual[slot, last] if count > 0 else 1.0
+    out[LAST_USUAL] = history.usual[slot] if count > 0 else 1.0
 
 
 def write_intervals(b: int, slot: int, beats: ClassBeats, history: ClassHistory, out: F32) -> None:

@@ -2,7 +2,7 @@
 
 In:    the description of a block (``kernels.rhythms.wave_shape``), and the blocks before it
 Out:   whether the block is at rest, or busy
-State: int64 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks; 0 for the waves of
+State: int32 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks; 0 for the waves of
        a stream that is not calibrated
 
 A lead whose electrode came off is at rest too. It differs from a heart that is silent by what was before: an artefact
@@ -22,11 +22,12 @@ from beatwire.kernels.rhythms.wave_shape import (
     UPWARD,
     number_of,
 )
-from beatwire.records import I64
+from beatwire.records import I32
 
 BLOCKS = 15  # half a minute
 COUNT = 2 * BLOCKS  # column: blocks so far; before it the slopes, then the waves
 COLUMNS = COUNT + 1
+MOST = (1 << 31) - 1  # what is more is stored as this
 
 LIVING_UV = 30.0  # a wave of a living signal: without one the lead may be dead
 LONGEST_HALF = 100  # of the mean period: a slower signal may be returning from a limit
@@ -48,7 +49,7 @@ def largest_wave(description: int) -> int:
     return int(2.0 ** (number_of(description, SIZE) / 8.0) * number_of(description, CREST) / 8.0)
 
 
-def median_slope(past: I64) -> int:
+def median_slope(past: I32) -> int:
     """Return the median of the stored slopes, the lower one of two; 0 without any."""
     n = min(BLOCKS, int(past[COUNT]))
     found = 0
@@ -61,7 +62,7 @@ def median_slope(past: I64) -> int:
     return found
 
 
-def has_artefact(past: I64) -> bool:
+def has_artefact(past: I32) -> bool:
     """Return True if there was an artefact in one of the stored blocks."""
     found = False
     for p in range(min(BLOCKS, int(past[COUNT]))):
@@ -69,14 +70,14 @@ def has_artefact(past: I64) -> bool:
     return found
 
 
-def is_busy(description: int, past: I64) -> bool:
+def is_busy(description: int, past: I32) -> bool:
     """Return True if one wave follows the other, each as steep as beats: they may be beats too fast to be counted.
 
     Parameters
     ----------
     description
         Packed; of a block that has one.
-    past : int64 [COLUMNS]
+    past : int32 [COLUMNS]
         With the block.
     """
     if number_of(description, UPWARD) < BUSY_WAVES:
@@ -84,7 +85,7 @@ def is_busy(description: int, past: I64) -> bool:
     return is_steep(description, past, HIGH_UV)
 
 
-def is_too_fast(description: int, past: I64) -> bool:
+def is_too_fast(description: int, past: I32) -> bool:
     """Return True if one wave follows the other, as high as each other and as steep as beats: not all are counted.
 
     The parameters are those of ``is_busy``.
@@ -92,13 +93,13 @@ def is_too_fast(description: int, past: I64) -> bool:
     return description & CROWDED > 0 and is_steep(description, past, LOW_UV)
 
 
-def is_steep(description: int, past: I64, least_uv: float) -> bool:
+def is_steep(description: int, past: I32, least_uv: float) -> bool:
     """Return True if the steepest wave of a block, at least ``least_uv`` in a calibrated stream, may be a beat."""
     least = least_uv if description & UNCALIBRATED == 0 else 1.0
     return steepest_slope(description) >= max(least, BUSY_SHARE * median_slope(past))
 
 
-def is_at_rest(description: int, past: I64) -> bool:
+def is_at_rest(description: int, past: I32) -> bool:
     """Return True if a block is at rest, and store it; one of a signal that is not calibrated is, unless it is busy.
 
     Where a lead lacks values the others must be living: the heart may beat on that lead.
@@ -107,14 +108,14 @@ def is_at_rest(description: int, past: I64) -> bool:
     ----------
     description
         Packed; of a block that has one.
-    past : int64 [COLUMNS]
+    past : int32 [COLUMNS]
         Read and written.
     """
     calibrated = description & UNCALIBRATED == 0
     slope, wave, usual = steepest_slope(description), largest_wave(description), median_slope(past)
     at = int(past[COUNT]) % BLOCKS
-    past[at] = slope
-    past[BLOCKS + at] = wave if calibrated else 0
+    past[at] = min(MOST, slope)
+    past[BLOCKS + at] = min(MOST, wave) if calibrated else 0
     past[COUNT] += 1
     if not calibrated:
         return not is_busy(description, past)

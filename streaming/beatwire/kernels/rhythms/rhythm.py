@@ -37,11 +37,9 @@ FEATURES = 32  # room for those of either judge
 #   BLOCKS       blocks since the restart or the last one without a description, at most 3
 #   FIRST_BLOCK  the last three descriptions, the newest first
 #   AF_BITS      the last decisions about atrial fibrillation, the newest lowest
-#   PAST         slopes and waves of the last blocks, see ``kernels.rhythms.rest``
 COUNT, LAST, BLOCKS, FIRST_BLOCK = range(4)
 AF_BITS = FIRST_BLOCK + JUDGED_BLOCKS
-PAST = AF_BITS + 1
-NUMBERS = PAST + PAST_COLUMNS
+NUMBERS = AF_BITS + 1
 
 DOUBTFUL_ERRORS = 0.5  # expected in ten seconds
 LEAST_QUALITY = 0.9
@@ -79,6 +77,7 @@ def judge_rhythm(
     """
     slot = int(events[run[i], ORDERED_SLOT])
     intervals, flags, numbers = memory.interval[slot], memory.flags[slot], memory.numbers[slot]
+    past = memory.past[slot]
     several = judged.features.shape[0] > 1
     for e in range(run[i], run[i + 1]):
         kind, sample, value = (
@@ -94,10 +93,12 @@ def judge_rhythm(
         if kind == RESTART:
             for column in range(NUMBERS):
                 numbers[column] = 0
+            for column in range(PAST_COLUMNS):
+                past[column] = 0
         elif kind == BLOCK:
             logit = judge_block(sample, value, rate_hz, intervals, flags, numbers, trees, features)
             judged.logit[e] = logit
-            judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, numbers[PAST : PAST + PAST_COLUMNS])
+            judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, past)
         elif kind == BEAT:
             store_beat(sample, value, beats, intervals, flags, numbers)
             write_medians(
@@ -191,7 +192,7 @@ def judge_block(
     )
 
 
-def kind_of_block(value: int, logit: float, past: I64) -> int:
+def kind_of_block(value: int, logit: float, past: I32) -> int:
     """Return the kind of a block, the sum of what holds: ``FLAT``, ``WAVES``, ``REST`` and so on of ``flutter``."""
     kind = SATURATED if value & LIMITED > 0 else 0
     if value & ABSENT > 0:

@@ -83,7 +83,7 @@ class State:
             sample=np.zeros((0, PAST), np.int32),
             rr_s=np.zeros((0, PAST), np.float32),
             ratio=np.zeros((0, PAST), np.float32),
-            usual=np.zeros((0, PAST), np.float32),
+            usual=np.zeros(0, np.float32),
             match=np.zeros((0, PAST), np.float32),
             shape=np.zeros((0, PAST, 0, STORED_COLUMNS), np.uint8),
             ring=np.zeros((0, RING_COLUMNS), np.int64),

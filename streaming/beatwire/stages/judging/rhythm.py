@@ -21,7 +21,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import P_V, N, S
 from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
-from beatwire.kernels.rhythms import rhythm
+from beatwire.kernels.rhythms import rest, rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.records import TickBeats
 from beatwire.records.classification import Judges
@@ -49,7 +49,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
         grown = _memory(slots)
         known = len(state.memory.interval)
         grown.interval[:known], grown.flags[:known] = state.memory.interval, state.memory.flags
-        grown.numbers[:known] = state.memory.numbers
+        grown.numbers[:known], grown.past[:known] = state.memory.numbers, state.memory.past
         state.memory = grown
     b, e = len(tick.slot), len(events)
     found = Rhythm(np.full((b, rhythm.SPANS), np.nan), *(np.zeros(b, np.bool_) for _ in range(3)))
@@ -87,4 +87,5 @@ def _memory(slots: int) -> RhythmMemory:
         np.zeros((slots, BEATS), np.int32),
         np.zeros((slots, BEATS), np.uint8),
         np.zeros((slots, rhythm.NUMBERS), np.int64),
+        np.zeros((slots, rest.COLUMNS), np.int32),
     )
