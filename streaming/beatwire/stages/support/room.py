@@ -6,17 +6,17 @@ from itertools import accumulate, repeat
 from beatwire.records import I64
 
 LEAST_ROWS = 64
-PART = 8
+PART = 16
 _SIZES: tuple[int, ...] = tuple(
-    accumulate(repeat(LEAST_ROWS, 150), lambda size, least: size + max(least, size // PART))
+    accumulate(repeat(LEAST_ROWS, 300), lambda size, least: size + max(least, size // PART))
 )
 
 
 def room_for(rows: int) -> int:
-    """Return the size of an array of at least ``rows`` rows: sizes differ by an eighth, and by ``LEAST_ROWS``.
+    """Return the size of an array of at least ``rows`` rows: sizes differ by a sixteenth, and by ``LEAST_ROWS``.
 
     >>> room_for(1), room_for(64), room_for(65), room_for(16_000)
-    (64, 64, 128, 17457)
+    (64, 64, 128, 16545)
     """
     return _SIZES[bisect_left(_SIZES, rows)]
 
