@@ -20,6 +20,7 @@ from beatwire.offline.analyze import analyze
 from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
+from beatwire.records.detection import Rings
 from beatwire.records.waveform import WaveNetwork
 from beatwire.stages.detection.doubt import grid_for, scale_of, scratch_of
 from draws import draws
@@ -166,6 +167,39 @@ def test_expected_errors_stay_those_of_the_trees_and_other_peaks_as_they_are() -
     np.testing.assert_array_equal(found[..., 1], np.tile([1.0, 2.0, np.nan], (60, 1)))
     assert (found[:, 2, 0] == -99.0).all()
     assert (found[:, 0, 0] != 0.5).mean() > 0.9
+
+
+def rings_with(waves: dict[int, int]) -> Rings:
+    f = np.zeros((1, 600), np.int32)
+    for sample, height in waves.items():
+        f[0, sample] = height
+    return Rings(np.zeros((1, 1, 600), np.int16), f, np.zeros((1, 3), np.int64))
+
+
+@settings(max_examples=draws(50), deadline=None)
+@given(away=st.integers(1, 150), tenths=st.integers(0, 12), base=st.integers(0, 500))
+def test_a_peak_hides_waves_of_its_own_height_in_the_time_before_it(away: int, tenths: int, base: int) -> None:
+    c, grid = 500, grid_for(250.0, DEPTH)
+    hides = grid.hidden_to <= away <= grid.hidden_from and tenths > doubt.HIDDEN_TENTHS and c - away >= base
+    f = rings_with({c - away: 100 * tenths, c: 1000}).f[0]
+    for body in (doubt.hidden_peak, cpu.compiled(doubt.hidden_peak)):
+        assert body(f, base, c, grid) == (c - away if hides else c)
+    assert (grid.hidden_from, grid.hidden_to) == (58, 30)
+
+
+@pytest.mark.parametrize(
+    ("logit", "at_peak", "hidden", "expected"),
+    [(2.0, -3.0, 4.0, 4.0), (2.0, -3.0, -5.0, -3.0), (2.0, 1.0, 4.0, 1.0), (-2.0, -3.0, 4.0, -3.0)],
+)
+def test_where_the_network_denies_a_beat_of_the_trees_it_is_asked_for_the_hidden_one(
+    monkeypatch: pytest.MonkeyPatch, logit: float, at_peak: float, hidden: float, expected: float
+) -> None:
+    monkeypatch.setattr(doubt, "odds", lambda _, c, *__: at_peak if c == 500 else hidden)
+    network, grid = small_network(), grid_for(250.0, DEPTH)
+    found = doubt.combined(
+        logit, 500, 0, rings_with({460: 900, 500: 1000}), 0, grid, network, np.linspace(-8, 8, 33), scratch_of(network)
+    )
+    assert found == pytest.approx(expected)
 
 
 def test_the_shipped_network_and_its_companions_are_usable() -> None:

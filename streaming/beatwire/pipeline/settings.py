@@ -4,7 +4,7 @@
 [t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
 
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
-  by its own level), and by the network's 12.6 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of
+  by its own level), and by the network's 12.8 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of
   their 12 s;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
@@ -29,7 +29,7 @@ from beatwire.alerts.settings import Lifecycle
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.detection.fast_rhythm import REACH_S
-from beatwire.kernels.peaks.wave_input import BACK_S
+from beatwire.kernels.peaks.doubt import REACH_S as NETWORK_REACH_S
 from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
@@ -117,7 +117,8 @@ class Settings(Streams):
     @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
-        behind_s = BACK_S + self.decide_s if self.detector == "network" else self.nms.block_s + self.design.delay_s
+        with_network = self.detector == "network"
+        behind_s = NETWORK_REACH_S + self.decide_s if with_network else self.nms.block_s + self.design.delay_s
         return behind_s + self.longest_pass_s + self.reorder_s + ROUNDED_S
 
     def lane_bytes(self, bank: Bank) -> int:

@@ -34,12 +34,15 @@ class WaveNetwork(NamedTuple):
 class WaveGrid(NamedTuple):
     """Where the network reads the samples around a peak, at the sampling rate of a bank.
 
-    offset  int64 [grid]  of each point of the grid from the peak, in sixteenths of a sample
-    apart   samples whose mean is a point
+    offset                  int64 [grid]  of each point of the grid from the peak, in sixteenths of a sample
+    apart                   samples whose mean is a point
+    hidden_from, hidden_to  samples before a peak in which it hides another
     """
 
     offset: I64
     apart: int
+    hidden_from: int
+    hidden_to: int
 
 
 class WaveScratch(NamedTuple):

@@ -10,18 +10,24 @@ The trees are in doubt about a peak if they expect errors in the ten seconds up 
 the logits that are doubted. Of such a peak the network judges up to ``MOST_LEADS`` leads that have a signal there, and
 the logits of the trees and of the leads are combined. The result is the trees' logit of the same probability.
 
+A peak hides others in the 0.22 s before it, and the network knows nothing of it: where it denies a beat at the peak, it
+is asked for one where the response was as high, too. A paced beat that is fused with another one has two such waves.
+
 Expected errors stay those of the trees: they say how disturbed the signal is, and the rules and the judges of rhythms
 were made for them.
 
 Invariant: whether the network is asked depends on the trees alone, so on the samples that these depend on.
 """
 
+import math
+
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability
-from beatwire.kernels.peaks.wave_input import BEFORE, gather, write_channels
+from beatwire.kernels.peaks.peak_features import MS230, SPAN_S
+from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
-from beatwire.records import F64, I64
+from beatwire.records import F64, I32, I64
 from beatwire.records.columns import PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import WaveGrid, WaveNetwork, WaveScratch
@@ -29,6 +35,8 @@ from beatwire.records.waveform import WaveGrid, WaveNetwork, WaveScratch
 LEAST_ERRORS = 0.3  # expected in ten seconds
 LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0  # logits that are doubted
 MOST_LEADS = 4
+REACH_S = BACK_S + SPAN_S[MS230]  # of the samples before a peak that are read
+HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked for
 
 
 def in_doubt(logit: float, errors: float) -> bool:
@@ -37,14 +45,20 @@ def in_doubt(logit: float, errors: float) -> bool:
     return doubted
 
 
-def combined(
-    logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scale: F64,
-    scratch: WaveScratch,
-) -> float:  # fmt: skip
-    """Return the logit of the trees combined with those of the leads; itself if no lead has a signal.
+def hidden_peak(f: I32, base: int, c: int, grid: WaveGrid) -> int:
+    """Return the sample of the largest response before the peak ``c`` that hides it; ``c`` if that is much lower."""
+    size, found = f.shape[0], c
+    highest = HIDDEN_TENTHS * int(f[c % size]) // 10
+    for k in range(max(base, c - grid.hidden_from), c - grid.hidden_to + 1):
+        if f[k % size] > highest:
+            found, highest = k, int(f[k % size])
+    return found
 
-    ``scale`` has the trees' logit of the same probability, at knots as those of ``classify.beat_probability``.
-    """
+
+def odds(
+    logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scratch: WaveScratch
+) -> float:
+    """Return the logit of the trees combined with those of the leads at sample ``c``; NaN if no lead has a signal."""
     x, points, used = rings.x[lane], grid.offset.shape[0], 0
     total = highest = 0
     for lead in range(x.shape[0]):
@@ -58,11 +72,30 @@ def combined(
         highest = found if used == 0 else max(highest, found)
         used += 1
     if used == 0:
-        return logit
+        return math.nan
     weights = network.combination[min(used, 2) - 1]
     mean = total / (used * LOGIT_UNIT)
-    together = weights[0] + weights[1] * logit + weights[2] * mean + weights[3] * (highest / LOGIT_UNIT)
-    return beat_probability(float(together), scale)
+    return float(weights[0] + weights[1] * logit + weights[2] * mean + weights[3] * (highest / LOGIT_UNIT))
+
+
+def combined(
+    logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scale: F64,
+    scratch: WaveScratch,
+) -> float:  # fmt: skip
+    """Return the logit of the trees combined with those of the leads; itself if no lead has a signal.
+
+    ``scale`` has the trees' logit of the same probability, at knots as those of ``classify.beat_probability``.
+    """
+    together = odds(logit, c, base, rings, lane, grid, network, scratch)
+    if math.isnan(together):
+        return logit
+    if together <= 0.0 < logit:
+        hidden = hidden_peak(rings.f[lane], base, c, grid)
+        if hidden < c:
+            there = odds(logit, hidden, base, rings, lane, grid, network, scratch)
+            if there > together:
+                together = there
+    return beat_probability(together, scale)
 
 
 def is_doubtful(i: int, k: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64) -> bool:

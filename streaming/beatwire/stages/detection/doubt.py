@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.classify import LOGIT_RANGE
-from beatwire.kernels.peaks.peak_features import MS400, SPAN_S
+from beatwire.kernels.peaks.peak_features import MS120, MS230, MS400, SPAN_S
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
@@ -117,7 +117,10 @@ def grid_for(rate_hz: float, depth: int) -> WaveGrid:
     points = grid_of(depth) + BEFORE
     ahead_ms, apart_ms, rate_mhz = half_up(1000 * AHEAD_S), 1000 // GRID_HZ, half_up(1000 * rate_hz)
     offset_ms = ahead_ms - apart_ms * np.arange(points - 1, -1, -1, dtype=np.int64)
-    return WaveGrid(offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ))
+    return WaveGrid(
+        offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ),
+        half_up(SPAN_S[MS230] * rate_hz), half_up(SPAN_S[MS120] * rate_hz),
+    )  # fmt: skip
 
 
 def scratch_of(network: WaveNetwork) -> WaveScratch:
