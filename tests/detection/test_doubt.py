@@ -1,6 +1,7 @@
 """Doubtful peaks judged by their waveform: bodies against machine code, the network while it is trained, cuts."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks import doubt, wave_input, wave_network
-from beatwire.kernels.peaks.classify import beat_probability
+from beatwire.kernels.peaks.classify import beat_probability, risk_of
 from beatwire.model.checkpoint import held_out_models
 from beatwire.model.trees import load_trees
 from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform
@@ -20,13 +21,14 @@ from beatwire.offline.analyze import analyze
 from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
-from beatwire.records.detection import Rings
-from beatwire.records.waveform import WaveNetwork
+from beatwire.records.columns import PEAK_COLUMNS
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
+from beatwire.records.waveform import RiskChanges, WaveNetwork
 from beatwire.stages.detection.doubt import grid_for, scale_of, scratch_of
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_calls import judged_again
+from kernel_calls import DOUBTFUL, judged_again
 from noisy_streams import noisy_recording
 from small_network import DEPTH, small_arrays
 
@@ -162,11 +164,48 @@ def test_a_combined_logit_becomes_the_logit_of_the_trees_with_the_same_sign_and_
         assert beat_probability(logit, probability) == pytest.approx(1 / (1 + np.exp(-combined)), abs=0.01)
 
 
-def test_expected_errors_stay_those_of_the_trees_and_other_peaks_as_they_are() -> None:
-    found = judged_again(CPU, small_network(), 60)
+def test_expected_errors_follow_the_network_the_disturbance_the_trees_and_other_peaks_stay_as_they_are() -> None:
+    found, probability = judged_again(CPU, small_network(), 60), load_trees().probability
     np.testing.assert_array_equal(found[..., 1], np.tile([1.0, 2.0, np.nan], (60, 1)))
     assert (found[:, 2, 0] == -99.0).all()
     assert (found[:, 0, 0] != 0.5).mean() > 0.9
+    more = [
+        np.array([risk_of(new, probability) for new in found[:, k, 0]]) - risk_of(DOUBTFUL[k, 0], probability)
+        for k in range(2)
+    ]
+    np.testing.assert_allclose(found[:, 0, 2], np.maximum(0, 1.0 + more[0]), atol=1e-5)
+    np.testing.assert_allclose(found[:, 1, 2], np.maximum(0, 2.0 + more[0] + more[1]), atol=1e-5)
+    assert np.isnan(found[:, 2, 2]).all()
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_changed_risks_count_for_ten_seconds_whatever_the_passes(data: st.DataObject, seed: int) -> None:
+    rng, n, lookback = np.random.default_rng(seed), 120, 2500
+    at = np.cumsum(rng.integers(56, 300, n))
+    is_asked, change = rng.random(n) < 0.6, rng.integers(-doubt.RISK_UNIT, doubt.RISK_UNIT, n)
+    errors = rng.random(n) * 20
+    cuts = sorted({0, n, *data.draw(st.lists(st.integers(0, n), max_size=6))})
+    expected = [
+        max(0.0, errors[k] + int(change[is_asked & (at <= at[k]) & (at >= at[k] - lookback)].sum()) / doubt.RISK_UNIT)
+        for k in range(n)
+    ]
+    for body in (doubt.correct_errors, cpu.compiled(doubt.correct_errors)):
+        changes = RiskChanges(
+            np.full((1, doubt.CHANGE_COLUMNS), 7, np.int64), np.full((1, doubt.PAST_CHANGES), 7, np.int32)
+        )  # of a stream that had the lane before
+        found = []
+        for a, b in pairwise(cuts):
+            lanes = FreshLanes(*(np.array([v]) for v in (0, 0, int(at[a]) if a else 0, int(at[b - 1]) + 1, 0)))
+            peaks = np.zeros((1, b - a, PEAK_COLUMNS), np.int64)
+            peaks[0, :, 0] = at[a:b]
+            table = PeakTable(np.array([b - a]), peaks, np.zeros((1, 1, 3), np.int64), lanes.lane, peaks[:, :1, :2])
+            asked = np.stack([np.zeros(is_asked[a:b].sum(), np.int64), np.flatnonzero(is_asked[a:b])], axis=1)
+            logits = np.stack([np.zeros(b - a), errors[a:b], errors[a:b]], axis=1)[None]
+            own = change[a:b][is_asked[a:b]]
+            body(0, lanes, table, asked, np.array([0, len(asked)]), own, lookback, changes, logits)
+            found += logits[0, :, 2].tolist()
+        np.testing.assert_array_equal(found, expected)
 
 
 def rings_with(waves: dict[int, int]) -> Rings:
@@ -227,7 +266,7 @@ def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, me
 
 def test_the_first_tick_compiles_nothing() -> None:
     def signatures() -> list[list[Any]]:
-        of_doubts = "count_doubts", "list_doubts", "judge_doubt"
+        of_doubts = "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
         return [list(getattr(cpu.kernels, name).dispatcher.signatures) for name in of_doubts]
 
     chosen = replace(Settings(), detector="network")

@@ -78,6 +78,7 @@ def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
         "response": column(rows, "response").astype(np.float32),
         "quality": column(rows, "quality").astype(np.float32),
         "expected_errors": column(rows, "expected_errors").astype(np.float32),
+        "disturbance": np.full(len(rows), np.nan, np.float32),
         "restart": np.zeros(len(rows), np.bool_),
         "terms": None,
         "events": None,

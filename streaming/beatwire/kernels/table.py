@@ -112,6 +112,7 @@ class Kernels(Table):
     count_doubts = OverItems(doubt.count_doubts, grain=LIGHT)
     list_doubts = OverItems(doubt.list_doubts, grain=LIGHT)
     judge_doubt = OverItems(doubt.judge_doubt, "scratch.numbers", "scratch.frames", "scratch.rows", grain=1)
+    correct_errors = OverItems(doubt.correct_errors, grain=LIGHT)
     select_beats = OverItems(beats.select_beats, "work")
     store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
     list_beats = OverItems(beats.list_beats, grain=LIGHT)

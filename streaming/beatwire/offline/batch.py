@@ -26,8 +26,8 @@ from beatwire.stages.score import ANOMALOUS
 # Columns of the beats that leave the backend, with their types.
 BEAT_TYPES = {
     "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
-    "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
-    "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)),
+    "quality": np.float32, "expected_errors": np.float32, "disturbance": np.float32, "score": np.float32,
+    "prematurity": np.float32, "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)),
     "reconstruction_error": np.float32, "shape": np.dtype((np.int16, (SHAPE_LEADS, COLUMNS))),
 }  # fmt: skip
 SCORE_TYPES = (np.float32, np.uint8, np.bool_)
@@ -195,6 +195,7 @@ class ShardBatch:
             response=beats.response,
             quality=beats.quality,
             expected_errors=beats.expected_errors,
+            disturbance=beats.disturbance,
             score=scores.score,
             prematurity=terms.early,
             scored_by=scores.scored_by,

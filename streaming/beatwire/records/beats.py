@@ -26,6 +26,7 @@ class Beats:
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
     expected_errors         float32 [b], in the ten seconds up to the beat; NaN: unknown
+    disturbance             float32 [b], those that the trees alone expect; the rules and judges read it
     restart                 bool [b], the first beat since its lane began
     blocks                  table of the blocks that became complete, see ``records.selection.ListedBlocks``
     """
@@ -48,6 +49,7 @@ class Beats:
     response: F32
     quality: F32
     expected_errors: F32
+    disturbance: F32
     restart: Bool
 
 
@@ -104,6 +106,7 @@ class TickBeats:
     rate_hz, rr_s, median_rr_s       float64 [b]
     response, quality                float32 [b]
     expected_errors                  float32 [b], in the ten seconds up to the beat; NaN: unknown
+    disturbance                      float32 [b], those that the trees alone expect; the rules and judges read it
     restart                          bool [b], the first beat after a restart of its stream
     terms                            of the score of each beat
     shape                            int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.classes.beat_shape``
@@ -148,6 +151,7 @@ class TickBeats:
     response: F32
     quality: F32
     expected_errors: F32
+    disturbance: F32
     restart: Bool
     terms: Terms
     shape: I16

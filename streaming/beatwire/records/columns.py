@@ -74,9 +74,13 @@ MARK_BEFORE, MARK_AFTER, MARK_NEAR, MARK_BOX, MARK_SHIFT = range(5)
 BEAT_R, BEAT_PEAK, BEAT_RESTART = range(3)
 BEAT_INTS = 3
 
-# ``LaneBeats.floats``: RR and median RR in samples, response, quality, expected errors.
-BEAT_RR, BEAT_MEDIAN_RR, BEAT_RESPONSE, BEAT_QUALITY, BEAT_ERRORS = range(5)
-BEAT_FLOATS = 5
+# ``Peaks.logits``: the logit of a beat, and the errors that the trees expect, and those that are left.
+PEAK_LOGIT, PEAK_DISTURBANCE, PEAK_ERRORS = range(3)
+LOGIT_COLUMNS = 3
+
+# ``LaneBeats.floats``: RR and median RR in samples, response, quality, expected errors, disturbance.
+BEAT_RR, BEAT_MEDIAN_RR, BEAT_RESPONSE, BEAT_QUALITY, BEAT_ERRORS, BEAT_DISTURBANCE = range(6)
+BEAT_FLOATS = 6
 
 # Limits of the rules by row of their table and by bank, samples: without a beat until it is an asystole, and a pause;
 # for which an interval counts as one more beat; without a signal that can be judged, and for long; of a block.

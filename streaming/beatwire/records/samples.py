@@ -209,8 +209,9 @@ class Peaks:
     table        the peaks of each lane, and its 2-s blocks that became complete (xp)
     watermark    int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
-    logits       float64 [n, most, 2]  of each peak: the logit of the trees that it is a beat, and the errors that
-                                    they expect in the ten seconds up to it (xp); None: not classified
+    logits       float64 [n, most, LOGIT_COLUMNS]  of each peak: the logit that it is a beat, the errors that the trees
+                                    expect in the ten seconds up to it, and those that the network leaves, NaN if it is
+                                    none (xp); None: not classified
     """
 
     fresh: Fresh

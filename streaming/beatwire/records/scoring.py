@@ -74,6 +74,7 @@ class ShardBeats(NamedTuple):
     response: F32
     quality: F32
     expected_errors: F32
+    disturbance: F32
     score: F32
     prematurity: F32
     scored_by: U8

@@ -58,6 +58,7 @@ class ListedBeats(NamedTuple):
     response: F32
     quality: F32
     expected_errors: F32
+    disturbance: F32
     restart: Bool
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I64
+from beatwire.records.arrays import F32, F64, I16, I32, I64
 
 
 class WaveNetwork(NamedTuple):
@@ -51,3 +51,25 @@ class WaveScratch(NamedTuple):
     numbers: I64
     frames: F32
     rows: F32
+
+
+class LogitTables(NamedTuple):
+    """Tables by logit, at equal distances.
+
+    scale        float64 [knots]  of combined logits the trees' logits of the same probability
+    probability  float64 [knots]  of a beat by the logit of the trees
+    """
+
+    scale: F64
+    probability: F64
+
+
+class RiskChanges(NamedTuple):
+    """How the risks of the last doubtful peaks of each lane were changed, see ``kernels.peaks.doubt``.
+
+    log   int64 [lanes, CHANGE_COLUMNS]  their number, and the samples of the last ones
+    past  int32 [lanes, PAST_CHANGES]    changes, in ``RISK_UNIT``
+    """
+
+    log: I64
+    past: I32

@@ -83,6 +83,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         response=_joined([p.beats.response for p in passes], np.float32),
         quality=_joined([p.beats.quality for p in passes], np.float32),
         expected_errors=_joined([p.beats.expected_errors for p in passes], np.float32),
+        disturbance=_joined([p.beats.disturbance for p in passes], np.float32),
         restart=_joined([p.beats.restart for p in passes], np.bool_),
         terms=_all_terms([p.terms for p in passes]),
         shape=_joined([p.shape for p in passes], np.int16, SHAPE_LEADS, COLUMNS),

@@ -11,7 +11,12 @@ from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.intake import files
+<<<<<<< HEAD
 from beatwire.kernels.rhythms import rest, rhythm
+=======
+from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, PAST_CHANGES
+from beatwire.kernels.rhythms import rhythm
+>>>>>>> f646e77c (doubtful peaks: expected errors follow the network; rules and judges read the disturbance, which is the trees')
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.kernels.rhythms.flutter import FLAT
 from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST, RECENT, RECENT_COLUMNS
@@ -19,6 +24,7 @@ from beatwire.kernels.rhythms.ventricular import FEATURES as RUN_FEATURES
 from beatwire.kernels.scores.drift import DRIFT_BLOCKS
 from beatwire.model.checkpoint import load_model
 from beatwire.model.rhythm import load_rhythm_judges
+from beatwire.model.trees import load_trees
 from beatwire.model.ventricular import load_ventricular_judges
 from beatwire.model.waveform import network_of
 from beatwire.offline import analyzer
@@ -31,7 +37,7 @@ from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
-from beatwire.records.waveform import WaveNetwork
+from beatwire.records.waveform import LogitTables, RiskChanges, WaveNetwork
 from beatwire.stages.detection.doubt import Judge, grid_for, judge_again, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
@@ -68,6 +74,10 @@ def of_drift() -> None:
     assert found.rows[: found.counts[0], 3:5].tolist() == [[100, 500], [400, 0]]
 
 
+# Three peaks: logit, disturbance, expected errors.
+DOUBTFUL = np.array([[0.5, 1.0, 1.0], [-3.0, 2.0, 2.0], [-99.0, np.nan, np.nan]])
+
+
 def of_doubt() -> None:
     """Call the kernels of doubtful peaks, which only the detector with a network uses."""
     network = network_of(small_arrays(np.random.default_rng(2), depth=1))
@@ -75,7 +85,7 @@ def of_doubt() -> None:
 
 
 def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> Any:
-    """Judge three peaks a lane at 250 Hz, two of them doubtful; return all logits.
+    """Judge three peaks a lane at 250 Hz, two of them doubtful; return all logits and expected errors.
 
     In some lanes a lead is off around a peak, or both are, or a lane begins shortly before it.
     """
@@ -85,16 +95,20 @@ def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> Any:
     x[2::3, 0, : n // 2] = -32768
     peaks = np.zeros((lanes, 3, PEAK_COLUMNS), np.int64)
     peaks[:, :, 0] = [500, n - 1000, n - 100]
-    logits = backend.constant(np.tile(np.array([[0.5, 1.0], [-3.0, 2.0], [-99.0, np.nan]]), (lanes, 1, 1)))
+    logits = backend.constant(np.tile(DOUBTFUL, (lanes, 1, 1)))
     ones, each = np.ones(lanes, np.int64), np.arange(lanes)
     grid, scale = grid_for(250.0, len(network.narrow)), backend.constant(np.linspace(-7.0, 8.0, 33))
     grid = grid._replace(offset=backend.constant(grid.offset))
-    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), scale, scratch_of(network), 100)
+    tables = LogitTables(scale, backend.constant(load_trees().probability))
+    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), tables, scratch_of(network), 100, 2500)
+    changes = RiskChanges(
+        backend.grown(None, (lanes, CHANGE_COLUMNS), np.int64), backend.grown(None, (lanes, PAST_CHANGES), np.int32)
+    )
     backend.next_pass()
     judge_again(
         backend, judge, (lanes, 3 * lanes), FreshLanes(each, each, 0 * ones, n * ones, 100 * (each % 2)),
         PeakTable(3 * ones, peaks, np.zeros((lanes, 3, 3), np.int64), 0 * ones, np.zeros((lanes, 1, 2), np.int64)),
-        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)), logits,
+        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)), changes, logits,
     )  # fmt: skip
     backend.fetch([])
     return logits.get() if hasattr(logits, "get") else np.array(logits)

@@ -113,7 +113,7 @@ class Ward:
             rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
             quality=np.full(len(beats), 0.97, np.float32),
-            expected_errors=np.array([b[4] if len(b) > 4 else self.expected_errors for b in beats], np.float32),
+            disturbance=np.array([b[4] if len(b) > 4 else self.expected_errors for b in beats], np.float32),
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
             beat_class=np.array([LETTERS.index(c) for c in classes or "N" * len(beats)], np.uint8),
             class_measures=measures,

@@ -106,6 +106,7 @@ PLANS = {
         "scratch.rows",
         most_teams=MOST_TEAMS,
     ),
+    "correct_errors": plan(doubt.correct_errors, 1, 1),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
     "store_quiet": plan(intervals.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),

@@ -16,17 +16,13 @@ import math
 from beatwire.kernels.detection.fast_rhythm import (
     APART,
     DECIDE,
-    DOUBT_ERRORS,
     FAST_AT,
     FAST_COLUMNS,
-    FAST_DOUBTS,
     FAST_UNTIL,
     LEAST_LEVEL,
     LEAST_QUALITY,
-    MOST_DOUBTS,
-    MOST_ERRORS,
     add_risk,
-    errors_since,
+    expected_errors,
 )
 from beatwire.kernels.detection.hidden_beats import add_hidden, follow_peak
 from beatwire.kernels.detection.intervals import (
@@ -47,6 +43,7 @@ from beatwire.kernels.rhythms.wave_shape import KIND_BITS
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import F64, I32, I64
 from beatwire.records.columns import (
+    BEAT_DISTURBANCE,
     BEAT_ERRORS,
     BEAT_MEDIAN_RR,
     BEAT_PEAK,
@@ -60,6 +57,9 @@ from beatwire.records.columns import (
     JUMP_STOP,
     PEAK_BESIDE,
     PEAK_CEILING,
+    PEAK_DISTURBANCE,
+    PEAK_ERRORS,
+    PEAK_LOGIT,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
     PEAK_RESPONSE,
@@ -69,6 +69,8 @@ from beatwire.records.columns import (
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
+
+RISK_PER_ERROR, MOST_ERRORS = 0.001, 10.0  # of a beat that looks certain, for each error expected in ten seconds
 
 
 def is_disturbance(height: int, median: int, most: int) -> bool:
@@ -80,6 +82,13 @@ def is_disturbance(height: int, median: int, most: int) -> bool:
         The level of the stream, 0: unknown; and the largest response that beats of any heart have.
     """
     return 0 < median <= most and height > ceiling(median, most)
+
+
+def quality_of(logits: F64, probability: F64) -> float:
+    """Return the probability of a beat; what looks certain is less so where errors are expected."""
+    certain = beat_probability(logits[PEAK_LOGIT], probability)
+    errors = logits[PEAK_ERRORS]
+    return certain * (1.0 - RISK_PER_ERROR * min(MOST_ERRORS, errors)) if errors >= 0.0 else certain
 
 
 def select_beats(
@@ -94,7 +103,7 @@ def select_beats(
         Stretches of this pass in which no beat may be, by lane: lane, start, stop.
     uv_per_unit : float64 [n]
         0: not calibrated, the floor does not apply.
-    logits : float64 [n, most, 2]
+    logits : float64 [n, most, LOGIT_COLUMNS]
         As ``kernels.peaks.classify.classify_peaks`` writes them: a peak with a logit above 0 may be a beat.
     state : int64 [lanes, BEAT_STATE_COLUMNS]
         Read and written.
@@ -131,8 +140,8 @@ def select_beats(
             level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
             if level == 0:
                 level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-            after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
-            risk = risk_of(logits[i, k, 0], settings.probability) if after_fast else 0.0
+            after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, PEAK_DISTURBANCE] >= 0.0
+            risk = risk_of(logits[i, k, PEAK_LOGIT], settings.probability) if after_fast else 0.0
             if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
                 if member() == 0 and after_fast:
                     add_risk(rhythm, risk)
@@ -152,24 +161,20 @@ def select_beats(
             c, height, level, rhythm, rings, lane, base, settings, work
         )
         if not linked and (
-            100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, 0] <= 0.0)
+            100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, PEAK_LOGIT] <= 0.0)
         ):
             continue
         response = 10.0 * height / level
         if trees:
-            quality, errors = beat_probability(logits[i, k, 0], settings.probability), float(logits[i, k, 1])
+            quality = quality_of(logits[i, k], settings.probability)
+            errors = expected_errors(c, float(logits[i, k, PEAK_ERRORS]), linked, rhythm, settings.links)
+            disturbance = expected_errors(c, float(logits[i, k, PEAK_DISTURBANCE]), linked, rhythm, settings.links)
         else:  # high: well above the limit of 0.3, and between deep valleys
             high = min(1.0, max(0.0, (response - 0.3) / 0.7))
             quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - int(peak[PEAK_VALLEYS]) / height))
-            errors = math.nan
+            errors = disturbance = math.nan
         if linked:
             quality = max(quality, LEAST_QUALITY)
-            if not errors <= MOST_ERRORS and trees:
-                errors = MOST_ERRORS
-        elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
-            errors = DOUBT_ERRORS
-        elif trees:
-            errors = errors_since(c, errors, rhythm, settings.links)
         r = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if (
             member() > 0
@@ -183,6 +188,7 @@ def select_beats(
             response,
             quality,
             errors,
+            disturbance,
             row,
             quiet,
             begin,
@@ -220,6 +226,7 @@ def list_beats(
         beats.response[b] = floats[BEAT_RESPONSE]
         beats.quality[b] = floats[BEAT_QUALITY]
         beats.expected_errors[b] = floats[BEAT_ERRORS]
+        beats.disturbance[b] = floats[BEAT_DISTURBANCE]
 
 
 def list_blocks(

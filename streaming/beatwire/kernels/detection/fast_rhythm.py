@@ -69,8 +69,15 @@ def add_risk(rhythm: I64, risk: float) -> None:
     rhythm[FAST_RISK] += int(RISK_UNITS * risk)
 
 
-def errors_since(c: int, errors: float, rhythm: I64, links: I64) -> float:
-    """Return the errors that are expected at the peak ``c``, whose risk was added: behind a fast rhythm those since."""
+def expected_errors(c: int, errors: float, linked: bool, rhythm: I64, links: I64) -> float:
+    """Return the errors that are expected at the peak ``c``, which is ``linked`` to a fast rhythm or not; NaN: unknown.
+
+    Behind a fast rhythm they are those of the peaks since, this one included, whose risks were added.
+    """
+    if linked:
+        return min(errors, MOST_ERRORS)
+    if rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
+        return DOUBT_ERRORS
     if rhythm[FAST_AT] == 0 or c - rhythm[FAST_AT] > links[FORGIVEN]:
         return errors
     return min(errors, MOST_ERRORS + float(rhythm[FAST_RISK]) / RISK_UNITS)

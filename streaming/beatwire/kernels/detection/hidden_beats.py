@@ -84,6 +84,7 @@ def add_hidden(
                     10.0 * height / rhythm[FAST_LEVEL],
                     LEAST_QUALITY,
                     errors,
+                    errors,
                     row,
                     quiet,
                     begin,

@@ -14,6 +14,7 @@ from beatwire.kernels.detection.fast_rhythm import FAST_COLUMNS
 from beatwire.kernels.team import narrow
 from beatwire.records import F64, I32, I64
 from beatwire.records.columns import (
+    BEAT_DISTURBANCE,
     BEAT_ERRORS,
     BEAT_MEDIAN_RR,
     BEAT_PEAK,
@@ -147,8 +148,8 @@ def median_interval(state: I64, oldest: int, values: I32) -> float:
 
 
 def write_beat(
-    r: int, c: int, response: float, quality: float, errors: float, row: I64, quiet: I64, begin: int, end: int,
-    settings: BeatSettings, work: I32, ints: I64, floats: F64,
+    r: int, c: int, response: float, quality: float, errors: float, disturbance: float, row: I64, quiet: I64,
+    begin: int, end: int, settings: BeatSettings, work: I32, ints: I64, floats: F64,
 ) -> None:  # fmt: skip
     """Write the beat at ``r``, of the peak at ``c``, and store its interval."""
     ints[BEAT_R] = r
@@ -161,6 +162,7 @@ def write_beat(
     floats[BEAT_RESPONSE] = response
     floats[BEAT_QUALITY] = quality
     floats[BEAT_ERRORS] = errors
+    floats[BEAT_DISTURBANCE] = disturbance
 
 
 def store_quiet(i: int, quiet: I64, margin: int, state: I64) -> None:

@@ -35,6 +35,7 @@ def copy_owned(i: int, owned: I64, first: I64, beats: ShardBeats, out: ShardBeat
     out.response[b] = beats.response[i]
     out.quality[b] = beats.quality[i]
     out.expected_errors[b] = beats.expected_errors[i]
+    out.disturbance[b] = beats.disturbance[i]
     out.score[b] = beats.score[i]
     out.prematurity[b] = beats.prematurity[i]
     out.scored_by[b] = beats.scored_by[i]

@@ -68,6 +68,9 @@ from beatwire.records.columns import (
     BOUND_MOST,
     PEAK_BESIDE,
     PEAK_CEILING,
+    PEAK_DISTURBANCE,
+    PEAK_ERRORS,
+    PEAK_LOGIT,
     PEAK_MEDIAN,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
@@ -209,7 +212,7 @@ def classify_peaks(
         The past peaks of the lanes; read and written.
     stretch, numbers, features : int32 [1, capacity], float64 [1, PAST_PEAKS], float32 [1, FEATURES]
         Scratch, see ``PeakScratch``.
-    logits : float64 [n, most, 2], written
+    logits : float64 [n, most, LOGIT_COLUMNS], written
         The logit of each peak, ``NOT_A_CANDIDATE`` if it is none. Then the errors expected in the ten seconds up to it,
         NaN if it is none: peaks that are falsely taken for beats, or falsely not.
     """
@@ -269,8 +272,8 @@ def classify_peaks(
                     errors = expected_errors(c, settings.spans, past)
             wait()
         if member() == 0:
-            logits[i, k, 0] = logit
-            logits[i, k, 1] = errors
+            logits[i, k, PEAK_LOGIT] = logit
+            logits[i, k, PEAK_DISTURBANCE] = logits[i, k, PEAK_ERRORS] = errors
     if closed > stored:
         store_block_maxima(past.log, blocks, stored, closed, int(blocks[closed - 1, BLOCK_END]))
 

@@ -13,8 +13,8 @@ the logits of the trees and of the leads are combined. The result is the trees' 
 A peak hides others in the 0.22 s before it, and the network knows nothing of it: where it denies a beat at the peak, it
 is asked for one where the response was as high, too. A paced beat that is fused with another one has two such waves.
 
-Expected errors stay those of the trees: they say how disturbed the signal is, and the rules and the judges of rhythms
-were made for them.
+What the risks of these peaks become changes the expected errors of ten seconds. The disturbance stays what the trees
+expect: the rules and the judges of rhythms were made for it.
 
 Invariant: whether the network is asked depends on the trees alone, so on the samples that these depend on.
 """
@@ -22,19 +22,23 @@ Invariant: whether the network is asked depends on the trees alone, so on the sa
 import math
 
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability
-from beatwire.kernels.peaks.peak_features import MS230, SPAN_S
+from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability, risk_of
+from beatwire.kernels.peaks.peak_features import MS230, PAST_PEAKS, SPAN_S
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
 from beatwire.records import F64, I32, I64
-from beatwire.records.columns import PEAK_SAMPLE
+from beatwire.records.columns import PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
-from beatwire.records.waveform import WaveGrid, WaveNetwork, WaveScratch
+from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 
 LEAST_ERRORS = 0.3  # expected in ten seconds
 LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0  # logits that are doubted
 MOST_LEADS = 4
+RISK_UNIT = 1 << 20  # changes of risks are integers, this many an error: their sum is the same in any order
+PAST_CHANGES = PAST_PEAKS
+CHANGE_COUNT, CHANGE_SAMPLES = range(2)  # columns of ``RiskChanges.log``
+CHANGE_COLUMNS = CHANGE_SAMPLES + PAST_CHANGES
 REACH_S = BACK_S + SPAN_S[MS230]  # of the samples before a peak that are read
 HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked for
 
@@ -101,7 +105,7 @@ def combined(
 def is_doubtful(i: int, k: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64) -> bool:
     """Return True if peak ``k`` of lane ``fresh.lane[i]`` is judged again."""
     since = int(peaks.peaks[i, k, PEAK_SAMPLE]) - int(fresh.base[i])
-    return since >= settled and in_doubt(float(logits[i, k, 0]), float(logits[i, k, 1]))
+    return since >= settled and in_doubt(float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE]))
 
 
 def count_doubts(i: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64, count: I64) -> None:
@@ -111,7 +115,7 @@ def count_doubts(i: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logi
     ----------
     settled
         Samples of a lane whose peaks stay with the trees, which are cut off (``classify.FIRST_LOGIT``).
-    logits : float64 [n, most, 2]
+    logits : float64 [n, most, LOGIT_COLUMNS]
         Of each peak the logit and the expected errors, see ``classify.classify_peaks``.
     """
     doubts = 0
@@ -132,12 +136,55 @@ def list_doubts(i: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logit
 
 def judge_doubt(
     j: int, asked: I64, fresh: FreshLanes, peaks: PeakTable, rings: Rings, grid: WaveGrid, network: WaveNetwork,
-    scale: F64, scratch: WaveScratch, logits: F64,
+    tables: LogitTables, scratch: WaveScratch, logits: F64, change: I64,
 ) -> None:  # fmt: skip
-    """Replace the logit of the peak in row ``j`` of ``asked`` by the combined one."""
+    """Replace the logit of the peak in row ``j`` of ``asked`` by the combined one.
+
+    ``change[j]`` becomes the change of the peak's risk, in ``RISK_UNIT``.
+    """
     i, k = int(asked[j, 0]), int(asked[j, 1])
     lane, base, c = int(fresh.lane[i]), int(fresh.base[i]), int(peaks.peaks[i, k, PEAK_SAMPLE])
-    logit = combined(float(logits[i, k, 0]), c, base, rings, lane, grid, network, scale, scratch)
+    of_trees = float(logits[i, k, PEAK_LOGIT])
+    logit = combined(of_trees, c, base, rings, lane, grid, network, tables.scale, scratch)
     wait()  # all members have read the logit
     if member() == 0:
-        logits[i, k, 0] = logit
+        logits[i, k, PEAK_LOGIT] = logit
+        more = risk_of(logit, tables.probability) - risk_of(of_trees, tables.probability)
+        change[j] = round(more * RISK_UNIT)
+
+
+def correct_errors(
+    i: int, fresh: FreshLanes, peaks: PeakTable, asked: I64, first: I64, change: I64, lookback: int,
+    changes: RiskChanges, logits: F64,
+) -> None:  # fmt: skip
+    """Add to the expected errors of each peak of a lane the changes of the risks of ten seconds.
+
+    Parameters
+    ----------
+    asked, first, change
+        The doubtful peaks of the lane are the rows ``first[i]`` to ``first[i + 1]``; ``change`` as ``judge_doubt``
+        writes it.
+    lookback
+        Ten seconds in samples.
+    changes
+        Of the lanes; read and written.
+    """
+    log, past = changes.log[fresh.lane[i]], changes.past[fresh.lane[i]]
+    if fresh.start[i] == fresh.base[i]:
+        log[CHANGE_COUNT] = 0
+    row = int(first[i])
+    for k in range(int(peaks.found[i])):
+        c = int(peaks.peaks[i, k, PEAK_SAMPLE])
+        if row < first[i + 1] and asked[row, 1] == k:
+            at = int(log[CHANGE_COUNT]) % PAST_CHANGES
+            log[CHANGE_SAMPLES + at], past[at] = c, change[row]
+            log[CHANGE_COUNT] += 1
+            row += 1
+        total, at = 0, int(log[CHANGE_COUNT]) % PAST_CHANGES
+        for _ in range(min(PAST_CHANGES, int(log[CHANGE_COUNT]))):
+            at = PAST_CHANGES - 1 if at == 0 else at - 1
+            if c - int(log[CHANGE_SAMPLES + at]) > lookback:
+                break
+            total += int(past[at])
+        if total != 0 and logits[i, k, PEAK_ERRORS] >= 0.0:  # it is a candidate
+            logits[i, k, PEAK_ERRORS] = max(0.0, float(logits[i, k, PEAK_ERRORS]) + total / RISK_UNIT)

@@ -25,7 +25,7 @@ from beatwire.kernels.detection.intervals import BEAT_STATE_COLUMNS
 from beatwire.kernels.detection.r_peak import PADDING
 from beatwire.kernels.rhythms.flutter import POINTS
 from beatwire.records import F64, I32, Bank, Beats, Peaks
-from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, QUIET_LANE
+from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, LOGIT_COLUMNS, QUIET_LANE
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 from beatwire.stages.support.filters import Design, filter_for, half_up, unit_response
 from beatwire.stages.support.room import most_in
@@ -33,7 +33,7 @@ from beatwire.stages.support.room import most_in
 LINE = 16  # int32 of a line of the CPU's cache: rows of scratch begin with one
 BLOCK_TYPES = (np.int64, np.int64, np.int64)  # of ``ListedBlocks``
 PLACE_TYPES = (np.int64, np.int64, np.int64)  # of ``BeatPlaces``
-BEAT_TYPES = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.float32, np.bool_)
+BEAT_TYPES = (np.int64, np.int64, np.int64, np.float64, np.float64, *(np.float32,) * 4, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
         backend.buffer("samples", (n, most, BEAT_INTS), np.int64),
         backend.buffer("floats", (n, most, BEAT_FLOATS), np.float64),
     )
-    logits = backend.buffer("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
+    logits = backend.buffer("no logits", (n, 1, LOGIT_COLUMNS), np.float64) if peaks.logits is None else peaks.logits
     backend.kernels.select_beats(
         n,
         fresh.lanes,

@@ -18,6 +18,7 @@ from beatwire.kernels.peaks.lead_agreement import past_columns
 from beatwire.kernels.peaks.peak_features import FEATURES, LOG_COLUMNS, MS220, MS230, PAST_PEAKS, SPAN_S
 from beatwire.records import F32, F64, I32, Bank, Peaks
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
+from beatwire.records.columns import LOGIT_COLUMNS
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, ricker_taps
 
@@ -61,7 +62,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         _open_bank(state, bank)
     memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
     n = len(fresh.lane)
-    logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], 2), np.float64)
+    logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], LOGIT_COLUMNS), np.float64)
     backend.kernels.classify_peaks(
         n, fresh.lanes, peaks.table, state.feature_settings[bank.number], peaks.rings, state.trees, memory,
         state.stretch, state.numbers, state.features, logits,

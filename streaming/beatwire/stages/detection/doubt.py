@@ -2,7 +2,7 @@
 
 In:    Peaks with ``logits``
 Out:   the same, with other ``logits`` where the trees were in doubt
-State: the network, and where it reads the samples of each bank (xp)
+State: the network, where it reads the samples of each bank, and the changed risks of its lanes (xp)
 
 Without a network, peaks pass unchanged.
 """
@@ -15,14 +15,15 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.classify import LOGIT_RANGE
-from beatwire.kernels.peaks.peak_features import MS120, MS230, MS400, SPAN_S
+from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, PAST_CHANGES
+from beatwire.kernels.peaks.peak_features import LOOKBACK, MS120, MS230, MS400, SPAN_S
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
 from beatwire.records import F64, Bank, Peaks
-from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, LOGIT_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
-from beatwire.records.waveform import WaveGrid, WaveNetwork, WaveScratch
+from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
 
 KNOTS = 129  # of ``scale_of``
@@ -39,24 +40,26 @@ class Settings:
 class Judge(NamedTuple):
     """What judges the doubtful peaks of a bank (xp, but for the scratch).
 
-    scale    see ``scale_of``
-    settled  samples of a lane whose peaks stay with the trees
+    settled   samples of a lane whose peaks stay with the trees
+    lookback  samples in which errors are expected
     """
 
     grid: WaveGrid
     network: WaveNetwork
-    scale: F64
+    tables: LogitTables
     scratch: WaveScratch
     settled: int
+    lookback: int
 
 
 @dataclass(slots=True)
 class State:
-    """Judges by number of the bank."""
+    """Judges, and changed risks (xp), by number of the bank."""
 
     settings: Settings
     backend: Backend = CPU
     judges: dict[int, Judge] = field(default_factory=dict)
+    changes: dict[int, RiskChanges] = field(default_factory=dict)
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
@@ -69,8 +72,8 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     judge = state.judges.get(fresh.bank.number)
     if judge is None:
         judge = state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
-    most = len(fresh.lane), peaks.most[0]
-    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, peaks.logits)
+    most, changes = (len(fresh.lane), peaks.most[0]), _grown(state, fresh.bank, len(peaks.rings.f))
+    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, changes, peaks.logits)
     return state, peaks
 
 
@@ -81,6 +84,7 @@ def judge_again(
     fresh: FreshLanes,
     peaks: PeakTable,
     rings: Rings,
+    changes: RiskChanges,
     logits: F64,
 ) -> None:
     """Judge the doubtful peaks of lanes again: ``most`` are the lanes, and the peaks that they have at most."""
@@ -90,9 +94,11 @@ def judge_again(
     first, total = backend.positions("doubts", n, count, most[1])
     asked = backend.buffer("doubts", (total, 2), np.int64)
     kernels.list_doubts(n, fresh, peaks, judge.settled, logits, first, asked)
+    change = backend.buffer("changed risks", (total,), np.int64)
     kernels.judge_doubt(
-        total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.scale, judge.scratch, logits
+        total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.tables, judge.scratch, logits, change
     )
+    kernels.correct_errors(n, fresh, peaks, asked, first, change, judge.lookback, changes, logits)
 
 
 def rehearse(settings: Settings, backend: Backend = CPU) -> None:
@@ -104,10 +110,11 @@ def rehearse(settings: Settings, backend: Backend = CPU) -> None:
     peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
     grid = grid_for(float(GRID_HZ), network.narrow.shape[0])
     judge_again(
-        backend, Judge(grid, network, np.zeros(KNOTS), scratch_of(network), 0), (1, 1),
+        backend, Judge(grid, network, tables_of(settings.probability), scratch_of(network), 0, 0), (1, 1),
         FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
         Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
-        np.zeros((1, 1, 2)),
+        RiskChanges(np.zeros((1, CHANGE_COLUMNS), np.int64), np.zeros((1, PAST_CHANGES), np.int32)),
+        np.zeros((1, 1, LOGIT_COLUMNS)),
     )  # fmt: skip
     backend.fetch([])
 
@@ -137,14 +144,31 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
 
 
 def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
-    """Return the judge of a bank; it shares all but grid and time with those of other banks."""
+    """Return the judge of a bank; it shares all but grid and times with those of other banks."""
     constant = state.backend.constant
-    grid, settled = grid_for(bank.rate_hz, network.narrow.shape[0]), half_up(SPAN_S[MS400] * bank.rate_hz)
+    settled, lookback = (half_up(SPAN_S[span] * bank.rate_hz) for span in (MS400, LOOKBACK))
+    grid = grid_for(bank.rate_hz, network.narrow.shape[0])
     grid = grid._replace(offset=constant(grid.offset))
     for other in state.judges.values():
-        return other._replace(grid=grid, settled=settled)
-    scale = constant(scale_of(state.settings.probability))
-    return Judge(grid, WaveNetwork(*map(constant, network)), scale, scratch_of(network), settled)
+        return other._replace(grid=grid, settled=settled, lookback=lookback)
+    tables = LogitTables(*map(constant, tables_of(state.settings.probability)))
+    return Judge(grid, WaveNetwork(*map(constant, network)), tables, scratch_of(network), settled, lookback)
+
+
+def _grown(state: State, bank: Bank, lanes: int) -> RiskChanges:
+    """Return the changed risks of a bank with at least ``lanes`` lanes."""
+    old, grown = state.changes.get(bank.number), state.backend.grown
+    if old is None or len(old.log) < lanes:
+        old = state.changes[bank.number] = RiskChanges(
+            grown(None if old is None else old.log, (lanes, CHANGE_COLUMNS), np.int64),
+            grown(None if old is None else old.past, (lanes, PAST_CHANGES), np.int32),
+        )
+    return old
+
+
+def tables_of(probability: F64) -> LogitTables:
+    """Return the tables for a network and trees with a table of probabilities."""
+    return LogitTables(scale_of(probability), probability)
 
 
 def scale_of(probability: F64) -> F64:

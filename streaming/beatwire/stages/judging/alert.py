@@ -209,8 +209,8 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
 def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
     """Return the beats of a tick as the rules read them; without the rhythm stage rates are those of the beats."""
     none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
-    noisy = tick.expected_errors >= s.limits[alert_state.NOISE]
-    lost = tick.expected_errors >= s.ventricular_most_errors
+    noisy = tick.disturbance >= s.limits[alert_state.NOISE]
+    lost = tick.disturbance >= s.ventricular_most_errors
     return RuleBeats(
         rr_s=np.where(noisy, np.nan, tick.rr_s),
         typical_rr_s=np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
@@ -219,9 +219,9 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         atrial=none if tick.rhythm is None else tick.rhythm.atrial,
         atrial_possible=none if tick.rhythm is None else tick.rhythm.possible,
         anomalous=none if tick.anomalous is None else tick.anomalous,
-        errors=tick.expected_errors,
+        errors=tick.disturbance,
         noisy=noisy,
-        sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
+        sure=np.isnan(tick.disturbance) | (~noisy & (tick.quality >= s.sure)),
         size=np.ones(len(none), np.float32)
         if tick.class_measures is None
         else np.ascontiguousarray(tick.class_measures[:, SIZE]),
@@ -276,6 +276,6 @@ def _message(state: State, tick: TickBeats, row: list[int], value: float, by_sam
     is_over = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
     until_us = state.ends_us.get(slot) if since_us is not None and is_over else None
     beat = row[TRANSITION_BEAT]
-    doubtful = beat != NO_BEAT and bool(tick.expected_errors[beat] >= state.settings.limits[alert_state.NOISE])
+    doubtful = beat != NO_BEAT and bool(tick.disturbance[beat] >= state.settings.limits[alert_state.NOISE])
     name = state.limits.directory.names[slot]
     return message_of(tick, name, row, value, limit, since_us, until_us, by_samples, doubtful)

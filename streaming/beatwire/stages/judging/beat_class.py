@@ -167,9 +167,7 @@ def grow(state: State, slots: int, leads: int = SHAPE_LEADS) -> None:
 
 def _inputs(beats: TickBeats) -> ClassBeats:
     """Return the columns that kernels read."""
-    return ClassBeats(
-        beats.rr_s, beats.median_rr_s, beats.terms.early, beats.quality, beats.expected_errors, beats.shape
-    )
+    return ClassBeats(beats.rr_s, beats.median_rr_s, beats.terms.early, beats.quality, beats.disturbance, beats.shape)
 
 
 def _limits(least: F64, aligned: Aligned) -> ClassSettings:

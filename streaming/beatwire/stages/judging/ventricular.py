@@ -56,7 +56,7 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
     features = np.full((b if keep_features else 1, ventricular.FEATURES), np.nan, np.float32)
     if len(tick.events):
         n, run = runs_of(tick.events, tick.run)
-        beats = VentricularBeats(tick.rr_s, tick.median_rr_s, tick.quality, tick.expected_errors, tick.class_measures)
+        beats = VentricularBeats(tick.rr_s, tick.median_rr_s, tick.quality, tick.disturbance, tick.class_measures)
         banks = tick.aligned.banks
         window = np.array([round(ventricular.WINDOW_S * bank.rate_hz) for bank in banks], np.int64)
         trees, memory = state.judges.trees, state.memory
