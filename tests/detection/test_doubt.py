@@ -149,7 +149,8 @@ def test_the_network_changes_beats_in_noise_and_cuts_change_nothing(leads: int) 
 def test_no_doubt_without_expected_errors(logit: float, errors: float) -> None:
     assert not doubt.in_doubt(logit, float("nan"))
     assert not doubt.in_doubt(logit, min(errors, doubt.LEAST_ERRORS))
-    assert not doubt.in_doubt(8.0, errors)
+    assert not doubt.in_doubt(doubt.LAST_DOUBTED, errors)
+    assert not doubt.in_doubt(doubt.FIRST_DOUBTED, errors)
     assert doubt.in_doubt(0.0, doubt.LEAST_ERRORS + 0.01 + errors)
 
 

@@ -11,12 +11,8 @@ from beatwire.jit import cpu
 from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.intake import files
-<<<<<<< HEAD
-from beatwire.kernels.rhythms import rest, rhythm
-=======
 from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, PAST_CHANGES
-from beatwire.kernels.rhythms import rhythm
->>>>>>> f646e77c (doubtful peaks: expected errors follow the network; rules and judges read the disturbance, which is the trees')
+from beatwire.kernels.rhythms import rest, rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.kernels.rhythms.flutter import FLAT
 from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST, RECENT, RECENT_COLUMNS

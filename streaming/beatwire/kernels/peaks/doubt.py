@@ -7,8 +7,9 @@ State: none
 Doubtful peaks are counted and listed, those of all lanes in one list, and each is judged by itself.
 
 The trees are in doubt about a peak if they expect errors in the ten seconds up to it, and the more of them, the larger
-the logits that are doubted. Of such a peak the network judges up to ``MOST_LEADS`` leads that have a signal there, and
-the logits of the trees and of the leads are combined. The result is the trees' logit of the same probability.
+the logits that are doubted, up to a limit. Of such a peak the network judges up to ``MOST_LEADS`` leads that have a
+signal there, and the logits of the trees and of the leads are combined. The result is the trees' logit of the same
+probability.
 
 A peak hides others in the 0.22 s before it, and the network knows nothing of it: where it denies a beat at the peak, it
 is asked for one where the response was as high, too. A paced beat that is fused with another one has two such waves.
@@ -22,7 +23,7 @@ Invariant: whether the network is asked depends on the trees alone, so on the sa
 import math
 
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.peaks.classify import LOGIT_RANGE, beat_probability, risk_of
+from beatwire.kernels.peaks.classify import beat_probability, risk_of
 from beatwire.kernels.peaks.peak_features import MS230, PAST_PEAKS, SPAN_S
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
@@ -32,8 +33,10 @@ from beatwire.records.columns import PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, 
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 
-LEAST_ERRORS = 0.3  # expected in ten seconds
-LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0  # logits that are doubted
+LEAST_ERRORS = 0.1  # expected in ten seconds
+# Logits that are doubted: above and below, the network changes nothing for the better, whatever the errors.
+FIRST_DOUBTED, LAST_DOUBTED = -2.5, 6.0
+LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0
 MOST_LEADS = 4
 RISK_UNIT = 1 << 20  # changes of risks are integers, this many an error: their sum is the same in any order
 PAST_CHANGES = PAST_PEAKS
@@ -45,7 +48,8 @@ HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked f
 
 def in_doubt(logit: float, errors: float) -> bool:
     """Return True if a peak with this logit and these expected errors is judged again; NaN: it is no candidate."""
-    doubted: bool = errors > LEAST_ERRORS and abs(logit) < min(LOGIT_RANGE, LEAST_DOUBT + DOUBT_PER_ERROR * errors)
+    last = min(LAST_DOUBTED, LEAST_DOUBT + DOUBT_PER_ERROR * errors)
+    doubted: bool = errors > LEAST_ERRORS and FIRST_DOUBTED < logit < last
     return doubted
 
 
