@@ -93,10 +93,11 @@ def test_expected_errors_are_the_sum_over_the_uncertain_peaks_of_the_last_ten_se
             n = int(classified.table.found[0])
             found += [
                 (int(c), *pair)
-                for c, pair in zip(classified.table.peaks[0, :n, 0], classified.logits[0, :n].tolist(), strict=True)
+                for c, pair in zip(classified.table.peaks[0, :n, 0], classified.logits[0, :n, :2].tolist(), strict=True)
             ]
     seen = [(c, logit, errors) for c, logit, errors in found if logit > kernel.NOT_A_CANDIDATE]
     assert all(np.isnan(errors) for c, logit, errors in found if logit == kernel.NOT_A_CANDIDATE)
+    np.testing.assert_array_equal(classified.logits[0, :n, 1], classified.logits[0, :n, 2])  # of the last tick
     for c, _, errors in seen:
         sure = [kernel.beat_probability(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
         verdicts = [other > 0 for at, other, _ in seen if c - 2500 <= at <= c]
