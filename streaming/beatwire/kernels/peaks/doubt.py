@@ -11,8 +11,8 @@ the logits that are doubted, up to a limit. Of such a peak the network judges up
 signal there, and the logits of the trees and of the leads are combined. The result is the trees' logit of the same
 probability.
 
-A peak hides others in the 0.22 s before it, and the network knows nothing of it: where it denies a beat at the peak, it
-is asked for one where the response was as high, too. A paced beat that is fused with another one has two such waves.
+A peak hides others before it, and the network knows nothing of it: where it denies a beat at the peak, it is asked for
+one where the response was as high shortly before, too. A paced beat that is fused with another one has two such waves.
 
 What the risks of these peaks become changes the expected errors of ten seconds. The disturbance stays what the trees
 expect: the rules and the judges of rhythms were made for it.
@@ -24,7 +24,7 @@ import math
 
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks.classify import beat_probability, risk_of
-from beatwire.kernels.peaks.peak_features import MS230, PAST_PEAKS, SPAN_S
+from beatwire.kernels.peaks.peak_features import PAST_PEAKS
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
@@ -42,7 +42,8 @@ RISK_UNIT = 1 << 20  # changes of risks are integers, this many an error: their 
 PAST_CHANGES = PAST_PEAKS
 CHANGE_COUNT, CHANGE_SAMPLES = range(2)  # columns of ``RiskChanges.log``
 CHANGE_COLUMNS = CHANGE_SAMPLES + PAST_CHANGES
-REACH_S = BACK_S + SPAN_S[MS230]  # of the samples before a peak that are read
+HIDDEN_S = 0.15, 0.1  # before a peak: what is further away is another wave, what is nearer the same
+REACH_S = BACK_S + HIDDEN_S[0]  # of the samples before a peak that are read
 HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked for
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.classify import LOGIT_RANGE
-from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, PAST_CHANGES
-from beatwire.kernels.peaks.peak_features import LOOKBACK, MS120, MS230, MS400, SPAN_S
+from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, HIDDEN_S, PAST_CHANGES
+from beatwire.kernels.peaks.peak_features import LOOKBACK, MS400, SPAN_S
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
@@ -126,7 +126,7 @@ def grid_for(rate_hz: float, depth: int) -> WaveGrid:
     offset_ms = ahead_ms - apart_ms * np.arange(points - 1, -1, -1, dtype=np.int64)
     return WaveGrid(
         offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ),
-        half_up(SPAN_S[MS230] * rate_hz), half_up(SPAN_S[MS120] * rate_hz),
+        *(half_up(s * rate_hz) for s in HIDDEN_S),
     )  # fmt: skip
 
 
