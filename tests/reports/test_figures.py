@@ -19,11 +19,21 @@ def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
     assert found["gross"]["f1"] >= 99.84
     assert found["gross_paced"]["f1"] >= 99.93
     assert found["delay_ms"]["max"] <= 350
+    assert found["confidence"]["beat_auc"] >= 0.97
     assert found["auroc"]["any"]["pooled"] >= 0.970
     v, s = found["classes"]["V"], found["classes"]["S"]
     assert (v["se"] >= 83.2, v["ppv"] >= 92.2, s["se"] >= 59.6, s["ppv"] >= 71.4) == (True,) * 4, (v, s)
     assert found["alarms"]["asystole"]["false"] <= 3
     assert found["alarms"]["tachycardia"]["found"] >= 98
+
+
+def test_beats_of_mitdb_with_the_network(ecg_folder: Path) -> None:
+    found = evaluated(ecg_folder / "mitdb", "--detector", "network")
+    assert found["gross"]["f1"] >= 99.89
+    assert found["gross_paced"]["f1"] >= 99.94
+    assert found["delay_ms"]["max"] <= 350
+    assert (found["confidence"]["beat_auc"] >= 0.96, found["confidence"]["window_auc"] >= 0.93) == (True, True)
+    assert found["alarms"]["asystole"]["false"] <= 3
 
 
 def test_bedside_alarms_of_cinc2015(ecg_folder: Path) -> None:
