@@ -51,7 +51,7 @@ def test_without_a_gpu_asking_for_one_is_an_error_and_auto_names_its_choice() ->
 
 
 def test_without_the_driver_no_package_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beatwire.backends.choose.has_driver", lambda: False)
+    monkeypatch.setattr("beatwire.backends.cards.driver_of", lambda: None)
     assert choose("auto").reason == "backend cpu: no NVIDIA driver"
     with pytest.raises(UserError, match=r"got: no NVIDIA driver\. Use --backend cpu or auto"):
         choose("gpu")

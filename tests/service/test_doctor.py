@@ -15,6 +15,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.service import doctor
 from beatwire.service.doctor import MISSING, OK, WARNING, Check
+from drivers import built_driver
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
@@ -79,29 +80,13 @@ def test_the_packages_for_a_gpu_are_advised_only_where_there_is_one(monkeypatch:
 
 
 def test_a_gpu_is_reported_only_if_the_driver_lists_it(tmp_path: Path) -> None:
-    """A driver of the test: it is compiled from C, as NVIDIA's is, and lists as many GPUs as it is built with."""
-    compiler = next((name for name in ("cc", "gcc", "clang") if doctor.shutil.which(name)), None)
-    if compiler is None:
-        pytest.skip("no C compiler")
-    source = tmp_path / "driver.c"
-    source.write_text(
-        "#include <string.h>\n#include <stddef.h>\n"
-        "int cuInit(unsigned f) { return FAILS; }\n"
-        "int cuDeviceGetCount(int *n) { *n = GPUS; return 0; }\n"
-        "int cuDriverGetVersion(int *v) { *v = VERSION; return 0; }\n"
-        "int cuDeviceGet(int *d, int k) { *d = k; return 0; }\n"
-        'int cuDeviceGetName(char *s, int n, int d) { strncpy(s, d ? "B" : "A", n); return 0; }\n'
-        "int cuDeviceTotalMem_v2(size_t *n, int d) { *n = (size_t) 48 << 30; return 0; }\n"
-    )
-
     def gpu(gpus: int, number: int, fails: int = 0) -> Check:
-        library = tmp_path / f"libcuda{gpus}{number}{fails}.so"
-        macros = [f"-DGPUS={gpus}", f"-DVERSION={number}", f"-DFAILS={fails}"]
-        subprocess.run([compiler, "-shared", "-fPIC", *macros, "-o", library, source], check=True)
-        check = doctor.gpu(str(library))
+        library = built_driver(tmp_path, gpus, number, fails)
+        check = doctor.gpu(library)
         return check._replace(found=check.found.replace(f"driver {doctor._driver_version()}for", "driver for"))
 
-    assert gpu(2, 13000) == Check("gpu", OK, "A (48.0 GiB), B (48.0 GiB); driver for CUDA 13.0")
+    two = "0: A (48.0 GiB), 1: B (48.0 GiB); workers have them in turn; driver for CUDA 13.0"
+    assert gpu(2, 13000) == Check("gpu", OK, two)
     assert gpu(1, 12080)[1:3] == (WARNING, "A (48.0 GiB); driver for CUDA 12.8")
     assert gpu(0, 13010)[1:3] == (MISSING, "driver for CUDA 13.1 lists no GPU")
     assert gpu(1, 13010, 999)[1:3] == (MISSING, "driver for CUDA 13.1 lists no GPU (error 999)")

@@ -1,6 +1,7 @@
 """Workers of one machine: they are told to stop before the first of them is waited for."""
 
 import threading
+from typing import Any
 
 import pytest
 from beatwire.service import workers
@@ -26,8 +27,8 @@ def test_all_workers_are_told_to_stop_before_one_is_waited_for(tmp_path, monkeyp
     started: list[workers.Worker] = []
 
     class SlowWorker(workers.Worker):
-        def __init__(self, module: str, *arguments: str, stdout: int | None = None) -> None:
-            super().__init__("slow_to_stop", *arguments, stdout=stdout)
+        def __init__(self, module: str, *arguments: str, **options: Any) -> None:
+            super().__init__("slow_to_stop", *arguments, **options)
             started.append(self)
 
     class AllRun(threading.Event):

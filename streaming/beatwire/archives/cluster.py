@@ -95,10 +95,10 @@ def _local(processes: int | None, backend: str, notes: Callable[[str], None]) ->
     """Return a cluster on this machine: a process a core, or a card."""
     from distributed import LocalCluster
 
-    from beatwire.backends.choose import has_driver
+    from beatwire.backends.cards import driver_of
 
     options = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
-    if backend == "gpu" or (backend == "auto" and has_driver()):
+    if backend == "gpu" or (backend == "auto" and driver_of() is not None):
         if find_spec("dask_cuda") is not None:
             from dask_cuda import LocalCUDACluster
 

@@ -44,7 +44,7 @@ GpuMemory = Annotated[
     str | None,
     option(
         "--gpu-memory SIZE",
-        "Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
+        "Memory of each GPU for all workers that share it, for example 8GiB or 500MB.",
         GPU,
         "90 % of the free memory",
     ),
@@ -94,9 +94,9 @@ Threads = Annotated[
 
 
 def choose_backend(
-    kind: BackendKind, gpu_memory: str | None = None, managed: bool = False, nvtx: bool = False
+    kind: BackendKind, gpu_memory: str | None = None, managed: bool = False, nvtx: bool = False, sharing: int = 1
 ) -> Backend:
-    """Return the requested backend.
+    """Return the requested backend; ``sharing`` processes share a card and its ``gpu_memory``.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def choose_backend(
             raise UserError(f"{name}: expected --backend gpu or auto beside it; got --backend cpu")
 
     limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
-    return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)
+    return choose(kind.value, limit_bytes=limit_bytes, sharing=sharing, managed=managed, nvtx=nvtx)
 
 
 def choose_recording_backend(kind: BackendKind, gpu_memory: str | None) -> tuple[Backend, int | None]:

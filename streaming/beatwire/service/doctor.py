@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from beatwire.backends.cards import DRIVER, cards, driver_of
 from beatwire.errors import UserError
 from beatwire.jit.cache import cache_folder, folder_of_numba
 from beatwire.jit.tricks import VARIABLE, disabled
@@ -149,19 +150,20 @@ def disk() -> Check:
     return Check("disk", OK, found)
 
 
-def gpu(library: str = "libcuda.so.1") -> Check:
+def gpu(library: str = DRIVER) -> Check:
     """Return the GPUs that NVIDIA's driver lists, by its library ``library``."""
-    try:
-        driver = ctypes.CDLL(library)
-    except OSError:
+    driver = driver_of(library)
+    if driver is None:
         return Check("gpu", MISSING, f"no NVIDIA driver ({library} cannot be loaded)", _CPU_ENOUGH)
-    number, count = ctypes.c_int(), ctypes.c_int()
-    code = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    number, code, listed = ctypes.c_int(), driver.cuInit(0), cards(driver)
     driver.cuDriverGetVersion(ctypes.byref(number))
     cuda = f"driver {_driver_version()}for CUDA {number.value // 1000}.{number.value % 1000 // 10}"
-    if code or not count.value:
+    if not listed:
         return Check("gpu", MISSING, f"{cuda} lists no GPU" + (f" (error {code})" if code else ""), _CPU_ENOUGH)
-    found = f"{', '.join(_gpu_names(driver, count.value))}; {cuda}"
+    shown = [f"{card.name} ({_size(card.memory_bytes)})" for card in listed]
+    found = f"{', '.join(shown)}; {cuda}"
+    if len(shown) > 1:
+        found = f"{', '.join(f'{k}: {one}' for k, one in enumerate(shown))}; workers have them in turn; {cuda}"
     if number.value // 1000 < CUDA_MAJOR:
         return Check("gpu", WARNING, found, f"a driver for CUDA {CUDA_MAJOR}, which the packages of [gpu] need")
     return Check("gpu", OK, found)
@@ -171,16 +173,6 @@ def _driver_version(file: Path = Path("/proc/driver/nvidia/version")) -> str:
     """Return the version of NVIDIA's kernel driver and a blank; empty where it is not known."""
     found = re.search(r"\s(\d{3,}\.[\d.]+)\s", file.read_text()) if file.is_file() else None
     return f"{found[1]} " if found else ""
-
-
-def _gpu_names(driver: ctypes.CDLL, count: int) -> Iterator[str]:
-    """Yield name and memory of each GPU."""
-    for ordinal in range(count):
-        device, size, name = ctypes.c_int(), ctypes.c_size_t(), ctypes.create_string_buffer(256)
-        driver.cuDeviceGet(ctypes.byref(device), ordinal)
-        driver.cuDeviceGetName(name, len(name), device)
-        driver.cuDeviceTotalMem_v2(ctypes.byref(size), device)
-        yield f"{name.value.decode()} ({_size(size.value)})"
 
 
 def java() -> Check:

@@ -1,9 +1,11 @@
 """Several monitors of one group on one machine: ``beatwire monitor --workers N``.
 
 In: the configuration of the workers. Out: N processes, started here, stopped together, and waited for; their metrics
-and health on one port. Python executes one thread at a time, and the work per message reaches that limit long before
-the kernels do; so each worker is a process, with partitions and transactions of its own. The group distributes the
-partitions, and reassigns those of a worker that has ended.
+and health on one port. Where there are cards, each worker has one of them, in turn.
+
+Python executes one thread at a time, and the work per message reaches that limit long before the kernels do; so each
+worker is a process, with partitions and transactions of its own. The group distributes the partitions, and reassigns
+those of a worker that has ended.
 
 A worker whose standard input ends, because its parent stops it or has ended, does what SIGTERM does: it finishes its
 tick, publishes it, leaves the group, and ends; one that has not begun ends at once.
@@ -11,12 +13,14 @@ tick, publishes it, leaves the group, and ends; one that has not begun ends at o
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 
+from beatwire.backends.cards import VISIBLE, cards, driver_of, places
 from beatwire.errors import FatalError, UserError
 from beatwire.service.observing.logs import log_event
 from beatwire.service.observing.server import Server
@@ -27,7 +31,9 @@ _CHECK_S = 0.2
 _FINISH_S = 90.0  # the last tick of a worker, with an outage of the broker, before it is killed
 
 
-def run_workers(count: int, configuration: str, metrics_port: int | None, metrics_address: str) -> None:
+def run_workers(
+    count: int, configuration: str, metrics_port: int | None, metrics_address: str, *, with_cards: bool = False
+) -> None:
     """Run workers until SIGINT or SIGTERM, or until one of them ends.
 
     Parameters
@@ -40,6 +46,8 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
     metrics_port, metrics_address
         TCP port for the metrics and probes of all workers; 0: a free one; None: nothing is served. The address to
         listen on.
+    with_cards
+        Spread the workers over the cards of this machine.
 
     Raises
     ------
@@ -48,14 +56,17 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
         standard error.
     """
     answers = WorkerAnswers()
+    of_workers = cards_of(count) if with_cards else [([], {})] * count
     with stop_on_signals() as stop, ExitStack() as started:
         if metrics_port is not None:
             server = started.enter_context(Server(answers, metrics_address, metrics_port))
             log_event("serving", f"metrics and health of all workers on {server.place}", port=server.port)
         stdout = None if metrics_port is None else subprocess.PIPE
         workers = [
-            started.enter_context(Worker("beatwire", "monitor", "--as-worker", str(k + 1), stdout=stdout))
-            for k in range(count)
+            started.enter_context(
+                Worker("beatwire", "monitor", "--as-worker", str(k), *options, stdout=stdout, environment=environment)
+            )
+            for k, (options, environment) in enumerate(of_workers, 1)
         ]
         started.callback(tell_to_stop, workers)  # all of them, before the first is waited for
         for worker in workers:
@@ -78,6 +89,18 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
         raise FatalError(f"monitor: expected {len(workers)} workers to run; worker {k + 1} ended with code {code}")
 
 
+def cards_of(count: int) -> list[tuple[list[str], dict[str, str]]]:
+    """Return the options of each worker, and what its environment has more: nothing where there is no card."""
+    found = cards(driver_of())
+    of_workers = places(count, found)
+    if len(found) > 1:
+        for k, (card, place) in enumerate(zip(found, of_workers, strict=False)):
+            having = ", ".join(str(n + 1) for n in range(k, count, len(found)))
+            log_event("card", f"GPU {place.card}, {card.name}: worker {having}")
+    options = [(["--sharing", str(place.workers)], {VISIBLE: place.card}) for place in of_workers]
+    return options or [([], {})] * count
+
+
 def tell_to_stop(workers: Sequence[Worker]) -> None:
     """End the standard input of workers."""
     for worker in workers:
@@ -93,12 +116,17 @@ class Worker(subprocess.Popen[str]):
         As in ``python -m module arguments``.
     stdout
         See `subprocess.Popen`.
+    environment
+        What its environment has besides that of this process.
     """
 
-    def __init__(self, module: str, *arguments: str, stdout: int | None = None) -> None:
+    def __init__(
+        self, module: str, *arguments: str, stdout: int | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._told_s = 0.0
         super().__init__(
-            [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=stdout, text=True
+            [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=stdout, text=True,
+            env={**os.environ, **(environment or {})},
         )  # fmt: skip
 
     def write_line(self, line: str) -> None:

@@ -55,7 +55,9 @@ class CudaCard:
     Parameters
     ----------
     limit_bytes
-        Limit of the memory pool; None: nine tenths of the free memory.
+        Memory of this card for beatwire; None: nine tenths of it.
+    sharing
+        Processes that share the card, and these bytes, equally.
     managed
         Memory that moves between host and card, for a card that other processes use as well.
     graphs
@@ -66,14 +68,20 @@ class CudaCard:
     Raises
     ------
     UserError
-        A library is missing, there is no card, or ``limit_bytes`` exceeds the free memory.
+        A library is missing, there is no card, or the share of ``limit_bytes`` exceeds the free memory.
     """
 
     def __init__(
-        self, limit_bytes: int | None = None, *, managed: bool = False, graphs: bool = True, nvtx: bool = False
+        self,
+        limit_bytes: int | None = None,
+        *,
+        sharing: int = 1,
+        managed: bool = False,
+        graphs: bool = True,
+        nvtx: bool = False,
     ) -> None:
         self.xp = imported("cupy")
-        self.limit_bytes, self._resource = make_pool(self.xp, limit_bytes, managed)
+        self.limit_bytes, self._resource = make_pool(self.xp, limit_bytes, sharing, managed)
         self._cuda = imported("numba.cuda")
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         imported("numba.cuda.dispatcher").config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a ward of one bed needs one block

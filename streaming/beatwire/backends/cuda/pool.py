@@ -10,8 +10,8 @@ from typing import Any
 
 from beatwire.errors import UserError
 
-FREE_SHARE = 0.9  # of the free memory, for the pool: the rest is for CUDA's own contexts and graphs
-FIRST_BYTES = 1 << 30  # with which the pool begins
+SHARE = 0.9  # of the memory, for the pools: the rest is for CUDA's own contexts and graphs
+FIRST_BYTES = 1 << 30  # with which the pool begins; it doubles when it is full
 STEP_BYTES = 256  # sizes of a pool are multiples of it
 
 
@@ -29,25 +29,26 @@ def imported(name: str) -> Any:
         raise UserError(f"{error} (pip install 'beatwire[gpu]')") from None
 
 
-def make_pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, Any]:
+def make_pool(cupy: Any, limit_bytes: int | None, sharing: int, managed: bool) -> tuple[int, Any]:
     """Make the pool; return its limit and RMM's resource that counts its use. Parameters as for ``CudaCard``.
 
     Raises
     ------
     UserError
-        ``limit_bytes`` exceeds the free memory, or a library is not installed.
+        The share of ``limit_bytes`` exceeds the free memory, or a library is not installed.
     """
     rmm = imported("rmm")
     rmm.set_logging_level(rmm.level_enum.off)  # ``CudaCard.empty`` reports that the pool is full
     source = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
-    free = int(cupy.cuda.runtime.memGetInfo()[0])
-    limit = int(FREE_SHARE * free) if limit_bytes is None else limit_bytes
+    free, whole = map(int, cupy.cuda.runtime.memGetInfo())
+    limit = share_of(free, whole, sharing) if limit_bytes is None else limit_bytes // sharing
     if limit > free:
         raise UserError(
             f"--gpu-memory: expected at most the {free / 2**30:.1f} GiB that are free; got {limit / 2**30:.1f}"
         )
-    sizes = [size // STEP_BYTES * STEP_BYTES for size in (min(limit, FIRST_BYTES), limit)]
-    pool = rmm.mr.PoolMemoryResource(source, initial_pool_size=sizes[0], maximum_pool_size=sizes[1])
+    first, most = (size // STEP_BYTES * STEP_BYTES for size in (min(limit, FIRST_BYTES), limit))
+    # The limit is below the pool: with one of its own the pool would grow by half of it, which others may need.
+    pool = rmm.mr.PoolMemoryResource(rmm.mr.LimitingResourceAdaptor(source, most), initial_pool_size=first)
     counted = rmm.mr.StatisticsResourceAdaptor(pool)
     rmm.mr.set_current_device_resource(counted)
     if importlib.util.find_spec("torch") is not None:  # torch is optional; where it is installed it uses the pool too
@@ -56,3 +57,15 @@ def make_pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, A
             torch.cuda.memory.change_current_allocator(allocators.rmm_torch_allocator)
     cupy.cuda.set_allocator(imported("rmm.allocators.cupy").rmm_cupy_allocator)
     return limit, counted
+
+
+def share_of(free_bytes: int, whole_bytes: int, sharing: int) -> int:
+    """Return the limit of one of the processes that share a card.
+
+    A single one may have what is free. Of several, others may have had their share already.
+
+    >>> share_of(80, 100, 1), share_of(90, 100, 3), share_of(20, 100, 3)
+    (72, 30, 18)
+    """
+    free = int(SHARE * free_bytes)
+    return free if sharing == 1 else min(free, int(SHARE * whole_bytes / sharing))

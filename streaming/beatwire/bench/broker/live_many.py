@@ -7,6 +7,7 @@ Broker, producers and workers are separate processes of one machine (``bench.bro
 """
 
 import json
+import os
 import select
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from beatwire_producers.bundles import check_bundle
 
+from beatwire.backends.cards import VISIBLE, cards, driver_of, places
 from beatwire.bench.result import Log, Result
 from beatwire.errors import FatalError, shown
 from beatwire.kafka.consuming import commits
@@ -70,15 +72,22 @@ def run(log: Log, plan: Plan) -> tuple[float, int, int]:
         A process failed or took too long, or no latency was counted.
     """
 
-    def start(role: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(role: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", f"{__package__}.live_many_worker", role, *arguments]
-        process = started.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))  # noqa: S603
+        process = started.enter_context(
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})  # noqa: S603
+        )
         started.callback(process.kill)
         return process
 
     with broker.LocalKafka(partitions=PARTITIONS) as kafka, ExitStack() as started:
         begin = time.monotonic()
-        workers = [start("work", kafka.bootstrap, plan.backend, str(plan.workers)) for _ in range(plan.workers)]
+        of_cards = places(plan.workers, [] if plan.backend == "cpu" else cards(driver_of()))
+        workers = [
+            start("work", kafka.bootstrap, plan.backend, str(plan.workers), str(sharing), **environment)
+            for sharing, environment in [(place.workers, {VISIBLE: place.card}) for place in of_cards]
+            or [(1, {})] * plan.workers
+        ]
         for worker in workers:
             wait_until_ready(worker, begin + START_S - time.monotonic())
         log(f"live: {plan.workers} workers ready in {time.monotonic() - begin:.0f} s")

@@ -1,6 +1,6 @@
 """The processes of ``live_many``: a worker until SIGTERM, or a producer.
 
-``python -m beatwire.bench.broker.live_many_worker work BOOTSTRAP BACKEND WORKERS`` or
+``python -m beatwire.bench.broker.live_many_worker work BOOTSTRAP BACKEND WORKERS SHARING`` or
 ``... feed BOOTSTRAP NUMBER STREAMS SECONDS BUNDLE``. No module imports this one: it is only run.
 """
 
@@ -26,9 +26,9 @@ from beatwire.service.warmup import warm_up
 from beatwire.signals import stop_on_signals
 
 
-def work(bootstrap: str, kind: str, workers: int) -> None:
+def work(bootstrap: str, kind: str, workers: int, sharing: int) -> None:
     """Run a worker until SIGTERM; print its counters, with the histogram of latencies by millisecond, as JSON."""
-    backend = choose(kind)
+    backend = choose(kind, sharing=sharing)
     use(share_of_cores(workers))
     pipeline = Pipeline(Settings(), backend)
     warm_up(lambda _: None, backend)
@@ -60,6 +60,6 @@ def feed(bootstrap: str, number: int, streams: int, seconds: float, bundle: int)
 
 if __name__ == "__main__":
     if sys.argv[1] == "work":
-        work(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        work(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     else:
         feed(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6]))

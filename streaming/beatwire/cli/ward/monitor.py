@@ -132,6 +132,7 @@ def monitor(
     registry: RegistryUrl = None,
     config: ConfigFile = None,
     as_worker: Annotated[int | None, typer.Option("--as-worker", hidden=True)] = None,
+    sharing: Annotated[int, typer.Option("--sharing", hidden=True)] = 1,
 ) -> None:
     """Run the monitor: read sample chunks from Kafka, publish beats and alerts.
 
@@ -157,7 +158,7 @@ def monitor(
     else:
         values = parent_configuration()
     configure(values.log.format, values.log.level, worker=as_worker)
-    run_configured(values, as_worker)
+    run_configured(values, as_worker, sharing)
 
 
 def parent_configuration() -> Configuration:
@@ -174,8 +175,8 @@ def parent_configuration() -> Configuration:
     return Configuration.model_validate_json(line)
 
 
-def run_configured(values: Configuration, worker: int | None) -> None:
-    """Run the monitor of a configuration: its workers, or one process."""
+def run_configured(values: Configuration, worker: int | None, sharing: int = 1) -> None:
+    """Run the monitor of a configuration: its workers, or one process, of which so many share its card."""
     from beatwire.configuration.effect import cluster_of, registry_of
     from beatwire.configuration.settings import settings_of
 
@@ -184,7 +185,10 @@ def run_configured(values: Configuration, worker: int | None) -> None:
         from beatwire.service.workers import run_workers
 
         # By a pipe: other users can read a command line, and secrets are in it.
-        run_workers(values.monitor.workers, values.model_dump_json(), values.metrics.port, values.metrics.address)
+        run_workers(
+            values.monitor.workers, values.model_dump_json(), values.metrics.port, values.metrics.address,
+            with_cards=values.compute.backend != BackendKind.CPU.value,
+        )  # fmt: skip
         return
     from beatwire.jit.threads import share_of_cores, use
     from beatwire.service.run import run_monitor
@@ -193,7 +197,9 @@ def run_configured(values: Configuration, worker: int | None) -> None:
     use(values.monitor.threads or share_of_cores(values.monitor.workers))
     run_monitor(
         cluster, values.monitor.group,
-        choose_backend(BackendKind(compute.backend), compute.gpu_memory, compute.managed_memory, compute.nvtx),
+        choose_backend(
+            BackendKind(compute.backend), compute.gpu_memory, compute.managed_memory, compute.nvtx, sharing
+        ),
         values.monitor.delivery, settings=settings, score_within_s=values.monitor.score_within_s,
         metrics_port=metrics.port, metrics_address=metrics.address, worker=worker, registry=registry,
     )  # fmt: skip
