@@ -154,7 +154,9 @@ class Compute(Section):
     """Where the arrays live."""
 
     backend: Literal["auto", "cpu", "gpu"] = Field(default="auto", description="Where to compute.")
-    gpu_memory: str | None = Field(default=None, description="Memory of each GPU for all workers that share it, for example 8GiB.")
+    gpu_memory: str | None = Field(
+        default=None, description="Memory of each GPU for all workers that share it, for example 8GiB."
+    )
     managed_memory: bool = Field(default=False, description="Allocate managed memory, which can move to the host.")
     nvtx: bool = Field(default=False, description="Mark the stages for a profiler.")
 
