@@ -28,7 +28,7 @@ from beatwire.jit.x86 import prefetch, shuffle, trees, vector
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
-from beatwire.kernels.intake import align, files, ring
+from beatwire.kernels.intake import align, directory, files, ring
 from beatwire.kernels.peaks import classify, peak_history
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history
@@ -37,6 +37,7 @@ from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
 
 PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
+    directory.find_slot: prefetch.find_slot,
     ring.write_samples: prefetch.write_samples,
     ricker.respond: prefetch.respond,
     nms.suppress: prefetch.suppress,
@@ -79,6 +80,8 @@ _LOCK = threading.RLock()
 def replacements() -> dict[Callable[..., Any], Callable[..., Any]]:
     """Return the functions that replace bodies, by body."""
     chosen = dict(files.BODIES)
+    if enabled("prefetch"):
+        chosen |= prefetch.BODIES
     if enabled("vector"):
         chosen |= vector.BODIES
     if enabled("shuffle"):

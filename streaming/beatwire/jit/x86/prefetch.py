@@ -18,19 +18,24 @@ from beatwire.kernels.classes.normal_beat import COUNT as STORED
 from beatwire.kernels.classes.normal_beat import HEAD, PAST
 from beatwire.kernels.detection.fast_rhythm import LONGEST, SHORTEST
 from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
+from beatwire.kernels.intake import groups
+from beatwire.kernels.intake.clock import FIRST_ANCHOR, OF_ANCHOR
+from beatwire.kernels.intake.directory import SLOT
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
-from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records import F32, F64, I16, I32, I64, U8
 from beatwire.records.alerting import RuleBeats, TransitionRoom
+from beatwire.records.alignment import AlignChunks, StreamIds, StreamState
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
-from beatwire.records.columns import ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
+from beatwire.records.columns import CHUNK_ID_HASH, ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
 
 LINE = 64  # bytes of a cache line
 MOST = 640  # samples of a ring prefetched at most: more would evict lines that are in use
+FAR = 8  # chunks: so far ahead of the present one the table of streams is prefetched
 AROUND = 64  # samples on either side of a peak, within which its R is
 
 Array = np.ndarray[Any, Any]
@@ -64,6 +69,24 @@ def stretch_of(ring: Array, first: int, n: int) -> None:
     """Prefetch samples ``[first, first + n)`` of a ring, up to its last column."""
     column = first % len(ring)
     _prefetch(ring, column, min(n, MOST, len(ring) - column))
+
+
+def find_slot(i: int, _payload: U8, ints: I64, table: I64, streams: StreamIds, _slot: I64) -> None:
+    """Prefetch the row of the table of a chunk behind this one, and of a nearer one the id that stands there."""
+    last, mask = len(ints) - 1, len(table) - 1
+    row_of(table[ints[min(i + FAR, last), CHUNK_ID_HASH] & mask], table.shape[1])
+    slot = table[ints[min(i + FAR // 2, last), CHUNK_ID_HASH] & mask, SLOT]
+    if slot >= 0:
+        row_of(streams.ids[slot], streams.ids.shape[1])
+        row_of(streams.size[slot:], 1)
+
+
+def foresee(i: int, chunks: AlignChunks, streams: StreamState) -> None:
+    """Prefetch the state of the stream of a chunk."""
+    slot = chunks.slot[i]
+    if slot >= 0:
+        row_of(streams.slots[slot], streams.slots.shape[1])
+        row_of(streams.anchors[slot], FIRST_ANCHOR + OF_ANCHOR)
 
 
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
@@ -172,3 +195,6 @@ def apply_rules(
 ) -> None:  # fmt: skip
     """Prefetch the state of a stream."""
     row_of(state[events[run[i], ORDERED_SLOT]], state.shape[1])
+
+
+BODIES: dict[Any, Any] = {groups.foresee: foresee}

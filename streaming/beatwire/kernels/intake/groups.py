@@ -25,6 +25,7 @@ from beatwire.records.slot_columns import (
     STATUS,
 )
 
+AHEAD = 3  # chunks: so far ahead of the present one the state of a stream is prefetched
 _SHIFT = 32  # of a fraction in an integer
 
 
@@ -79,8 +80,10 @@ def align_group(
     sizes = rows.sizes[group]
     own = AlignRows(rows.place[begin:end], rows.fresh[begin:end], rows.event[begin:end], sizes)
     sizes[STATUS] = DONE
+    last = groups.stop[group] - 1
     for at in range(groups.at[group], groups.stop[group]):
         i = groups.chunk[at]
+        foresee(groups.chunk[min(at + AHEAD, last)], chunks, streams)
         placed, begun, happened = int(sizes[PLACED_ROWS]), int(sizes[FRESH_ROWS]), int(sizes[EVENT_ROWS])
         status = align_chunk(i, chunks, limits, tick, streams, own, verdicts)
         if status != DONE:
@@ -91,6 +94,10 @@ def align_group(
             groups.wrote[i, 0] = sizes[PLACED_ROWS] - placed
             groups.wrote[i, 1] = sizes[FRESH_ROWS] - begun
             groups.wrote[i, 2] = sizes[EVENT_ROWS] - happened
+
+
+def foresee(i: int, chunks: AlignChunks, streams: StreamState) -> None:
+    """Do nothing: machine code prefetches the state of the stream of chunk ``i`` here (``jit.x86.prefetch``)."""
 
 
 def count_before(wrote: I64, first: I64) -> None:
