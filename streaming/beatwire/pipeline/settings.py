@@ -4,8 +4,9 @@
 [t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
 
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
-  by its own level), and by the network's 12.75 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of
-  their 12 s;
+  by its own level), and by the network's 12.75 s (which peaks it judges depends on the risks of ten seconds: 32.4 s, by
+  which some of these sums exceed the horizon, a known limit of the option); a beat of a fast rhythm by the responses of
+  15.4 s, and by levels of their 12 s;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 24 beats more: 96 s;

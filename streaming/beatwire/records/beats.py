@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
+import numpy as np
+
 from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.samples import Aligned, Fresh
 from beatwire.records.ventricular import Ventricular
+
+RISK_PER_ERROR, MOST_ERRORS = 0.001, 10.0  # of a beat that looks certain, for each error that the trees expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,16 @@ class TickBeats:
     normal_measures: F32 | None = None
     ventricular: Ventricular | None = None
     rhythm: Rhythm | None = None
+
+    @property
+    def published_quality(self) -> F32:
+        """Return the quality as people read it: what looks certain is less so in a disturbance.
+
+        The rules and judges read ``quality``, which looks back less far.
+        """
+        errors = np.minimum(np.nan_to_num(self.disturbance), MOST_ERRORS)
+        reduced: F32 = (self.quality * (1 - RISK_PER_ERROR * errors)).astype(np.float32, copy=False)
+        return reduced
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
         rr_s=beats.rr_s,
         median_rr_s=beats.median_rr_s,
         response=beats.response,
-        quality=beats.quality,
+        quality=beats.published_quality,
         score=none if beats.score is None else beats.score,
         prematurity=none if beats.prematurity is None else beats.prematurity,
         expected_errors=beats.expected_errors,

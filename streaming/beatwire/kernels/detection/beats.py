@@ -70,8 +70,6 @@ from beatwire.records.columns import (
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 
-RISK_PER_ERROR, MOST_ERRORS = 0.001, 10.0  # of a beat that looks certain, for each error expected in ten seconds
-
 
 def is_disturbance(height: int, median: int, most: int) -> bool:
     """Return True if a response is above all that beats have, in a stream whose level is not.
@@ -82,13 +80,6 @@ def is_disturbance(height: int, median: int, most: int) -> bool:
         The level of the stream, 0: unknown; and the largest response that beats of any heart have.
     """
     return 0 < median <= most and height > ceiling(median, most)
-
-
-def quality_of(logits: F64, probability: F64) -> float:
-    """Return the probability of a beat; what looks certain is less so where errors are expected."""
-    certain = beat_probability(logits[PEAK_LOGIT], probability)
-    errors = logits[PEAK_ERRORS]
-    return certain * (1.0 - RISK_PER_ERROR * min(MOST_ERRORS, errors)) if errors >= 0.0 else certain
 
 
 def select_beats(
@@ -166,7 +157,7 @@ def select_beats(
             continue
         response = 10.0 * height / level
         if trees:
-            quality = quality_of(logits[i, k], settings.probability)
+            quality = beat_probability(logits[i, k, PEAK_LOGIT], settings.probability)
             errors = expected_errors(c, float(logits[i, k, PEAK_ERRORS]), linked, rhythm, settings.links)
             disturbance = expected_errors(c, float(logits[i, k, PEAK_DISTURBANCE]), linked, rhythm, settings.links)
         else:  # high: well above the limit of 0.3, and between deep valleys

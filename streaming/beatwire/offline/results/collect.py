@@ -61,7 +61,7 @@ class Collector:
                     "sample": beats.sample,
                     "time_s": beats.sample / beats.rate_hz,
                     "rr_ms": 1000 * beats.rr_s,
-                    "quality": beats.quality,
+                    "quality": beats.published_quality,
                     "score": beats.score,
                     "rate_bpm": 60 / beats.median_rr_s,
                     "response": beats.response,
