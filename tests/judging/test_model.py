@@ -77,7 +77,7 @@ def copy_of_shipped(folder: Path, change: dict[str, Any] | None = None, drop: st
 def test_the_shipped_model_is_small_and_named_by_version_and_hash() -> None:
     model = load_model()
     version, digest = model.name.split("+")
-    assert version == "vae-3"
+    assert version == "vae-4"
     assert len(digest) == 8
     assert sum(p.stat().st_size for p in SHIPPED.parent.glob("vae*")) < 1e6
     assert model.name in SHIPPED.with_suffix(".card.md").read_text()
@@ -197,7 +197,7 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
     calibration = load_model().calibration
     zero = np.zeros(3, np.float32)
     rate_term = calibration.terms[TERMS.index("rate_term")][[20, -1, -1]] + [0.0, 0.0, 1.0]
-    terms = Terms(zero, zero, zero, rate_term.astype(np.float32), zero, np.zeros((3, 8), np.float32))
+    terms = Terms(zero, zero, zero, rate_term.astype(np.float32), zero, zero, np.zeros((3, 8), np.float32))
     usual, fast, faster = sum_levels(calibration, terms)
     assert usual < fast == faster
 

@@ -100,10 +100,10 @@ def test_an_evicted_slot_has_no_history() -> None:
         np.testing.assert_array_equal(before, after)
 
 
-def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
+def test_history_population_and_prematurity_equal_those_of_a_slow_version() -> None:
     beats = some_beats(5, slots=1, each=300)
     _, terms = score_of(beats)
-    past: list[tuple[float, float, np.ndarray | None]] = []
+    past: list[tuple[float, float, np.ndarray | None, float]] = []
     for b in range(300):
         if beats.restart[b]:
             past = []
@@ -121,11 +121,15 @@ def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
             distance = np.linalg.norm(terms.latent[b] - middle)
             spread = np.sqrt(np.mean(np.sum((np.array(reference, np.float64) - middle) ** 2, axis=1)))
             assert terms.history[b] == pytest.approx(np.log(distance + 0.05) - 0.75 * np.log(spread + 0.1), abs=1e-4)
+            usual = -0.5 * np.log(np.mean([p[3] ** 4 for p in past if p[1] >= threshold and p[2] is not None]))
+            assert terms.population[b] == pytest.approx(terms.reconstruction_error[b] - 0.6 * (usual - 1), abs=1e-4)
         else:
             assert math.isnan(terms.history[b])
+            np.testing.assert_equal(terms.population[b], terms.reconstruction_error[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
         stored = np.floor(history.LATENT_PARTS * terms.latent[b].astype(float) + 0.5) / history.LATENT_PARTS
-        past.append((beats.time_s[b], rr, stored if np.isfinite(beats.amplitude[b]) else None))
+        closeness = np.clip(np.floor(255 * np.exp(-terms.reconstruction_error[b] / 2) + 0.5), 1, 255) / 255
+        past.append((beats.time_s[b], rr, stored if np.isfinite(beats.amplitude[b]) else None, closeness))
         past = past[-history.BEATS :]
 
 

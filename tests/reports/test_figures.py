@@ -20,7 +20,13 @@ def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
     assert found["gross_paced"]["f1"] >= 99.93
     assert found["delay_ms"]["max"] <= 350
     assert found["confidence"]["beat_auc"] >= 0.97
-    assert found["auroc"]["any"]["pooled"] >= 0.970
+    assert found["auroc"]["any"]["pooled"] >= 0.973
+    assert found["auroc"]["V"]["pooled"] >= 0.980
+    promise = found["promise"]  # 1 %; 203 alone is far from it
+    assert 0.7 <= promise["pooled"] <= 1.5
+    assert (promise["above_5_percent"], promise["worst_person"]) == (1, "203")
+    assert promise["worst"] < 10
+    assert found["flagged_percent"]["1 %"]["V"] >= 87
     v, s = found["classes"]["V"], found["classes"]["S"]
     assert (v["se"] >= 83.2, v["ppv"] >= 92.2, s["se"] >= 59.6, s["ppv"] >= 71.4) == (True,) * 4, (v, s)
     assert found["alarms"]["asystole"]["false"] <= 3

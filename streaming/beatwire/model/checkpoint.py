@@ -25,7 +25,7 @@ from beatwire.stages.judging.drift import Reference
 from beatwire.stages.score import TERMS, Calibration
 
 FORMAT = 1
-VERSION = "vae-3"
+VERSION = "vae-4"
 WINDOW: dict[str, float] = {
     "points": windows.WINDOW,
     "rate_hz": round(windows.WINDOW / (2 * windows.HALF_S), 3),
@@ -35,6 +35,7 @@ WINDOW: dict[str, float] = {
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
     "own_spread": history.SPREAD_EXPONENT,
+    "own_error": history.USUAL_SHARE,
     "steady": history.IRREGULARITY_OFFSET,
 }
 STORED_AS = {"reconstruction_error": "misfit"}  # the name of a field of Reference in files of FORMAT 1

@@ -1,6 +1,6 @@
 """A model on disk, two files: ``NAME.safetensors`` (arrays) and ``NAME.json`` (everything else).
 
-A model is named by its version and the SHA-256 of the content of both files, for instance ``vae-3+ab12cd34``. Nothing
+A model is named by its version and the SHA-256 of the content of both files, for instance ``vae-4+ab12cd34``. Nothing
 is unpickled.
 """
 

@@ -185,7 +185,7 @@ class ShardBatch:
         backend.kernels.mark_owned(total, beats.row, beats.sample, begin, end, count)
         first, total_owned = backend.positions("owned", total, count, total.__index__())
         scores = Scores(*backend.table("scored", total, SCORE_TYPES).columns)
-        backend.later.score_beat(total, terms, self._tables, ANOMALOUS, False, scores)
+        backend.later.score_beat(total, terms, beats.disturbance, self._tables, ANOMALOUS, False, scores)
         table = backend.table("owned", total_owned, tuple(BEAT_TYPES.values()))
         scored = ShardBeats(
             sample=beats.sample,
@@ -201,7 +201,7 @@ class ShardBatch:
             scored_by=scores.scored_by,
             anomalous=scores.anomalous,
             latent=terms.latent,
-            reconstruction_error=terms.population,
+            reconstruction_error=terms.reconstruction_error,
             shape=features.shapes.columns[0],
         )
         backend.later.copy_owned(total, count, first, scored, ShardBeats(*table.columns))

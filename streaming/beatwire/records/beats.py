@@ -77,6 +77,7 @@ class Terms(NamedTuple):
 
     population, history, prematurity, rate_term  float32 [b]
     early                                        float32 [b]  prematurity as people read it: 1 - RR / usual RR
+    reconstruction_error                         float32 [b]  of the network, from which ``population`` is computed
     latent                                       float32 [b, 8]
     """
 
@@ -85,6 +86,7 @@ class Terms(NamedTuple):
     prematurity: F32
     rate_term: F32
     early: F32
+    reconstruction_error: F32
     latent: F32
 
 
@@ -126,7 +128,7 @@ class TickBeats:
     scored_by                        uint8 [b], see ``stages.score``
     anomalous                        bool [b]
     latent                           float32 [b, 8], of the network; NaN: none
-    reconstruction_error             float32 [b], the term of the score by the population; NaN: none
+    reconstruction_error             float32 [b], of the network; NaN: none
     beat_class                       uint8 [b], see ``kernels.classes.beat_class``; from the beat_class stage on
     class_probability                float32 [b], of that class; NaN: unknown
     class_measures                   float32 [b, MEASURED], see ``kernels.classes.beat_class``

@@ -50,6 +50,7 @@ class BeatHistory(NamedTuple):
     time       int32 [slots, BEATS]             in ``1 / TICKS`` of a second, see ``kernels.short_times``
     rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
     latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
+    closeness  uint8 [slots, BEATS]             of the reconstruction, in ``1 / CLOSENESS_PARTS``; 0: it has none
     ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
     ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``; ``LAST``: its last beat
     """
@@ -57,6 +58,7 @@ class BeatHistory(NamedTuple):
     time: I32
     rr_s: F32
     latent: I16
+    closeness: U8
     ascending: U8
     ring: I64
 
@@ -68,9 +70,11 @@ class Comparison(NamedTuple):
     spread        of these about their mean, a root mean square; NaN as well
     prematurity   1 - RR over the 80 % quantile of the intervals before; NaN with fewer than four of these
     irregularity  1 - 20 % quantile over 80 % quantile; NaN as well
+    usual_error   of the reconstruction of the reference beats; NaN with fewer than four of these
     """
 
     distance: F32
     spread: F32
     prematurity: F32
     irregularity: F32
+    usual_error: F32

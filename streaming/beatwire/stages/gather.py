@@ -110,7 +110,7 @@ def _all_terms(parts: list[Terms]) -> Terms:
     """Concatenate the terms of all passes."""
     if not parts:
         none = np.zeros(0, np.float32)
-        return Terms(none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
+        return Terms(none, none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
     return Terms(*(_joined(list(column), np.float32) for column in zip(*parts, strict=True)))
 
 

@@ -18,7 +18,7 @@ from beatwire.wire.avro import encode_chunk
 from score_bounds import score_bounds
 
 START_US = 1_700_000_000_000_000
-TIME_US, RR, SCORE, FIRST_LATENT = 2, 3, 7, 14  # columns of the beats of a `Run`
+TIME_US, RR, SCORE, ERROR, FIRST_LATENT = 2, 3, 7, 13, 14  # columns of the beats of a `Run`
 FEWEST_BEATS = 10  # a comparison of fewer beats shows little; the shortest test signals here have about 15
 
 
@@ -173,7 +173,7 @@ def assert_same(a: Run, b: Run, fewest_beats: int = FEWEST_BEATS) -> None:
             np.testing.assert_allclose(one[:, column], other[:, column], rtol=1e-4, atol=1e-4, err_msg=stream)
         np.testing.assert_array_equal(np.isnan(one[:, SCORE]), np.isnan(other[:, SCORE]), err_msg=stream)
         differs = np.nan_to_num(np.abs(one[:, SCORE] - other[:, SCORE]))
-        bounds = score_bounds(one, other, FIRST_LATENT, RR, TIME_US, SCORE)
+        bounds = score_bounds(one, other, FIRST_LATENT, ERROR, RR, TIME_US, SCORE)
         wrong = np.flatnonzero(differs > bounds)
         assert not len(wrong), f"{stream}: scores differ by {differs[wrong]}, at most {bounds[wrong]} is right: {wrong}"
     assert transitions_by_stream(a) == transitions_by_stream(b)

@@ -1,4 +1,4 @@
-"""Bodies that compare a beat with its stream's last minute: its size, its latents and its interval.
+"""Bodies that compare a beat with its stream's last minute: its size, latents, reconstruction error and interval.
 
 In:    the beats of a tick or pass (``TimedBeats``), by stream and in order (``BeatRuns``)
 Out:   the usual size of each stream's beats; ``Comparison``; the terms of the score (``records.Terms``)
@@ -31,11 +31,12 @@ TICKS = 8192  # of a second: finer than samples are apart
 BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
 LATENTS, LATENT_PARTS = 8, 512  # stored latents are integers of 1/512, so of at most 64
 HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
-FEWEST_INTERVALS = 4
-FEWEST_REFERENCES = 4
+FEWEST_INTERVALS, FEWEST_REFERENCES = 4, 4
 INFINITE = 3.0e38  # above every size and interval; a float32
 LEAST_SIZE = 1.0e-30  # below every size
 DISTANCE_OFFSET, SPREAD_OFFSET = 0.05, 0.1  # smaller distances and spreads of latents hardly differ from these
+USUAL_SHARE, USUAL_CENTRE = 0.6, 1.0  # how much of its stream's usual error is deducted, and from where on
+CLOSENESS_PARTS = 255  # stored closeness of a beat is in 1/255, and at least that: of an error of at most 11
 SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's distance: 0 nothing, 1 all
 IRREGULARITY_OFFSET = 0.1  # irregularity at which prematurity counts half as much as in a regular rhythm
 
@@ -65,17 +66,18 @@ def mark_embedded(i: int, scale: F32, scored: bool, embedded: Bool) -> None:
 def write_terms(i: int, rr_s: F64, embedded: Bool, found: Comparison, terms: Terms) -> None:
     """Write the terms of beat ``i``, NaN where they are unknown.
 
-    ``terms.early`` is ``found.prematurity`` and written before, as are ``population`` and ``latent`` of a beat that is
-    ``embedded``.
+    ``terms.early`` is ``found.prematurity`` and written before, as are ``reconstruction_error`` and ``latent`` of a
+    beat that is ``embedded``.
     """
     terms.prematurity[i] = found.prematurity[i] / (found.irregularity[i] + IRREGULARITY_OFFSET)
     terms.rate_term[i] = -rr_s[i]
     if embedded[i]:
+        unusual = found.usual_error[i] - USUAL_CENTRE
+        terms.population[i] = terms.reconstruction_error[i] - (0.0 if math.isnan(unusual) else USUAL_SHARE * unusual)
         spread = SPREAD_EXPONENT * math.log(found.spread[i] + SPREAD_OFFSET)
         terms.history[i] = math.log(found.distance[i] + DISTANCE_OFFSET) - spread
     else:
-        terms.history[i] = math.nan
-        terms.population[i] = math.nan
+        terms.history[i] = terms.population[i] = terms.reconstruction_error[i] = math.nan
         for j in range(LATENTS):
             terms.latent[i, j] = math.nan
 
@@ -149,14 +151,15 @@ def count_below(gate: F32, least: float32, values: F32, limit: float32) -> int:
 
 
 def compare_with_history(
-    i: int, runs: BeatRuns, beats: TimedBeats, latent: F32, embedded: Bool, history: BeatHistory, found: Comparison
-) -> None:
+    i: int, runs: BeatRuns, beats: TimedBeats, latent: F32, error: F32, embedded: Bool, history: BeatHistory,
+    found: Comparison,
+) -> None:  # fmt: skip
     """Compare each beat of stream ``i`` with the up to 96 beats of the 60 s before it, then store it among them.
 
     Parameters
     ----------
-    latent, embedded : float32 [b, LATENTS], bool [b]
-        Latents, and whether a beat has them.
+    latent, error, embedded : float32 [b, LATENTS], float32 [b], bool [b]
+        Latents and reconstruction error, and whether a beat has them.
     history
         Read and written.
     found
@@ -176,18 +179,21 @@ def compare_with_history(
         wait()
         n = ring[INTERVAL_COUNT]
         median = abs(rr[int(ascending[(n - 1) // 2])]) if n > 0 else INFINITE
-        distance, spread = distance_to_references(b, latent, history.latent[slot], rr, median, ring[HEAD], ring[COUNT])
+        distance, spread, usual_error = distance_to_references(
+            b, latent, history.latent[slot], history.closeness[slot], rr, median, ring[HEAD], ring[COUNT]
+        )
         wait()
         if member() == 0:
             found.distance[b] = distance
             found.spread[b] = spread
+            found.usual_error[b] = usual_error
             found.prematurity[b] = math.nan
             found.irregularity[b] = math.nan
             if n >= FEWEST_INTERVALS and beats.rr_s[b] > 0.0:
                 high = abs(rr[int(ascending[int(HIGH_QUANTILE * n)])])
                 found.prematurity[b] = 1.0 - beats.rr_s[b] / high
                 found.irregularity[b] = 1.0 - abs(rr[int(ascending[int(LOW_QUANTILE * n)])]) / high
-            store_beat(b, beats, embedded, history)
+            store_beat(b, beats, error, embedded, history)
         wait()
         newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
         for j in range(member(), LATENTS, WIDTH):
@@ -195,8 +201,8 @@ def compare_with_history(
         wait()
 
 
-def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) -> None:
-    """Store time and interval of beat ``b`` in the history of its slot."""
+def store_beat(b: int, beats: TimedBeats, error: F32, embedded: Bool, history: BeatHistory) -> None:
+    """Store time, interval and closeness of beat ``b`` in the history of its slot."""
     slot = beats.slot[b]
     ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
     if ring[COUNT] == BEATS:
@@ -211,6 +217,7 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
     if rr[at] > 0.0:
         insert(ascending, ring[INTERVAL_COUNT], at, rr)
         ring[INTERVAL_COUNT] += 1
+    history.closeness[slot, at] = closeness_of(error[b]) if embedded[b] else 0
     if not embedded[b]:
         rr[at] = -rr[at]
 
@@ -225,20 +232,30 @@ def in_parts(latent: float) -> int:
     return int(math.floor(min(32767.0, max(-32767.0, LATENT_PARTS * float(latent))) + 0.5))
 
 
+def closeness_of(error: float) -> int:
+    """Return how close a reconstruction is, in ``1 / CLOSENESS_PARTS``: one over the root of the error."""
+    return int(math.floor(min(float(CLOSENESS_PARTS), max(1.0, CLOSENESS_PARTS * math.exp(-0.5 * error))) + 0.5))
+
+
 def distance_to_references(
-    b: int, latent: F32, past_latent: I16, rr_s: F32, threshold: float, head: int, count: int
-) -> tuple[float, float]:
-    """Return the distance of beat ``b`` from the mean of the past beats with RR >= threshold, and their spread.
+    b: int, latent: F32, past_latent: I16, closeness: U8, rr_s: F32, threshold: float, head: int, count: int
+) -> tuple[float, float, float]:
+    """Return the distance of beat ``b`` from the mean of the past beats with RR >= threshold, their spread and error.
+
+    Their usual error is that of the mean of ``closeness`` to the power of four: few beats with large errors hardly
+    change it, such as ventricular ones among them.
 
     The latents are written out one by one: so the sums stay in registers.
     """
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = total = found = 0
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = total = near = found = 0
     for j in range(member(), count, WIDTH):
         k = head + j
         if k >= BEATS:
             k -= BEATS
         use = 1 if rr_s[k] >= threshold else 0
         found += use
+        square = use * int(closeness[k]) * int(closeness[k])
+        near += square * square
         z0 = use * int(past_latent[k, 0])
         z1 = use * int(past_latent[k, 1])
         z2 = use * int(past_latent[k, 2])
@@ -258,28 +275,19 @@ def distance_to_references(
         total += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
     found = added(found)
     if found < FEWEST_REFERENCES:
-        return math.nan, math.nan
+        return math.nan, math.nan, math.nan
     squares = added(total) / (LATENT_PARTS * LATENT_PARTS)
     parts = LATENT_PARTS * found
-    m0 = added(s0) / parts
-    m1 = added(s1) / parts
-    m2 = added(s2) / parts
-    m3 = added(s3) / parts
-    m4 = added(s4) / parts
-    m5 = added(s5) / parts
-    m6 = added(s6) / parts
-    m7 = added(s7) / parts
+    m0, m1, m2, m3 = added(s0) / parts, added(s1) / parts, added(s2) / parts, added(s3) / parts
+    m4, m5, m6, m7 = added(s4) / parts, added(s5) / parts, added(s6) / parts, added(s7) / parts
     mean_square = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
-    d0 = float(latent[b, 0]) - m0
-    d1 = float(latent[b, 1]) - m1
-    d2 = float(latent[b, 2]) - m2
-    d3 = float(latent[b, 3]) - m3
-    d4 = float(latent[b, 4]) - m4
-    d5 = float(latent[b, 5]) - m5
-    d6 = float(latent[b, 6]) - m6
-    d7 = float(latent[b, 7]) - m7
+    d0, d1 = float(latent[b, 0]) - m0, float(latent[b, 1]) - m1
+    d2, d3 = float(latent[b, 2]) - m2, float(latent[b, 3]) - m3
+    d4, d5 = float(latent[b, 4]) - m4, float(latent[b, 5]) - m5
+    d6, d7 = float(latent[b, 6]) - m6, float(latent[b, 7]) - m7
     distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
-    return distance, math.sqrt(max(squares / found - mean_square, 0.0))
+    usual_error = -0.5 * math.log(added(near) / (float(found) * CLOSENESS_PARTS**4))
+    return distance, math.sqrt(max(squares / found - mean_square, 0.0)), usual_error
 
 
 def drop_oldest(rr_s: F32, ascending: U8, ring: I64) -> None:

@@ -1,6 +1,6 @@
 """Bodies of the score: how unlike a normal beat of this person a beat is.
 
-In:    the terms of each beat (``records.Terms``) and the tables of a model (``Calibration``)
+In:    the terms of each beat (``records.Terms``), its disturbance, and the tables of a model
 Out:   its score, what it was scored by, and whether it is anomalous
 State: none
 
@@ -11,7 +11,7 @@ table gives minus log10 of the share of normal beats with a larger value: the *l
 import math
 
 from beatwire.kernels.scores.drift import borders_below
-from beatwire.records import F64, Terms
+from beatwire.records import F32, F64, Terms
 from beatwire.records.scoring import Calibration, Scores
 
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(
@@ -19,6 +19,7 @@ BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(
 )  # ``scored_by``: the terms that were known, or why there is no score
 POPULATION, HISTORY, PREMATURITY, RATE_TERM = range(4)  # rows of ``Calibration.terms``
 MOST_LEVEL, MOST_RATE_LEVEL, MOST_SCORE = 4.0, 3.0, 12.0  # extrapolation of a table ends there
+NOISE_WEIGHT, MOST_ERRORS = 0.75, 1.5  # deducted from the sum for each expected error of detection, and of how many
 SLOPE_KNOTS = 8  # knots at the end of a table from which its last slope is taken
 
 
@@ -42,8 +43,11 @@ def level_of(value: float, knots: F64, level: F64, most: float) -> float:
     return min(float(slope * (value - knots[low]) + level[low]), most)
 
 
-def weighted_sum(i: int, terms: Terms, tables: Calibration) -> float:
-    """Return the weighted sum of the levels of beat ``i``, without unknown terms; NaN if the beat has no window."""
+def weighted_sum(i: int, terms: Terms, disturbance: F32, tables: Calibration) -> float:
+    """Return the weighted sum of the levels of beat ``i``, without unknown terms, less what noise may have added.
+
+    NaN if the beat has no window.
+    """
     level, weights = tables.level, tables.weights
     history, prematurity, rate_term = float(terms.history[i]), float(terms.prematurity[i]), float(terms.rate_term[i])
     total = float(weights[POPULATION]) * level_of(
@@ -55,16 +59,23 @@ def weighted_sum(i: int, terms: Terms, tables: Calibration) -> float:
         total += float(weights[PREMATURITY]) * level_of(prematurity, tables.terms[PREMATURITY], level, MOST_LEVEL)
     if not math.isnan(rate_term):
         total += float(weights[RATE_TERM]) * level_of(rate_term, tables.terms[RATE_TERM], level, MOST_RATE_LEVEL)
-    return total
+    errors = float(disturbance[i])
+    return total - NOISE_WEIGHT * min(errors, MOST_ERRORS) if errors > 0.0 else total
 
 
-def sum_levels(i: int, terms: Terms, tables: Calibration, sums: F64) -> None:
+def sum_levels(i: int, terms: Terms, disturbance: F32, tables: Calibration, sums: F64) -> None:
     """Write the weighted sum of the levels of beat ``i``."""
-    sums[i] = weighted_sum(i, terms, tables)
+    sums[i] = weighted_sum(i, terms, disturbance, tables)
 
 
 def score_beat(
-    i: int, terms: Terms, tables: Calibration, least_anomalous: float, overloaded: bool, scores: Scores
+    i: int,
+    terms: Terms,
+    disturbance: F32,
+    tables: Calibration,
+    least_anomalous: float,
+    overloaded: bool,
+    scores: Scores,
 ) -> None:
     """Score beat ``i``: NaN if it has no window; a beat with ``least_anomalous`` or more is anomalous."""
     by_history = not math.isnan(terms.history[i])
@@ -73,7 +84,7 @@ def score_beat(
         case += 2
     if not math.isnan(terms.prematurity[i]):
         case += 1
-    score = level_of(weighted_sum(i, terms, tables), tables.sums[case], tables.level, MOST_SCORE)
+    score = level_of(weighted_sum(i, terms, disturbance, tables), tables.sums[case], tables.level, MOST_SCORE)
     scores.score[i] = score
     scored_by = BY_HISTORY if by_history else BY_POPULATION
     if math.isnan(score):

@@ -33,7 +33,7 @@ def merge(results: ShardResults, coverage: Coverage, bank: Bank, *, rules: bool 
         aligned=_aligned(1, bank, int(coverage.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
         time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
         rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
-        terms=Terms(column["reconstruction_error"], none, none, none, column["prematurity"], column["latent"]),
+        terms=Terms(none, none, none, none, column["prematurity"], column["reconstruction_error"], column["latent"]),
         events=_events(results, coverage, sample) if rules else np.zeros((0, ORDERED_COLUMNS), np.int64), **column,
     )  # fmt: skip
 

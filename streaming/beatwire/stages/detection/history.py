@@ -2,8 +2,8 @@
 
 In:    Windows
 Out:   HistoryFeatures: the table of the terms of each beat's score
-State: per slot the sizes of the last 16 beats (10 s), and the time, RR and 8 latents of the last 96 beats (60 s): 3 kB
-       (xp)
+State: per slot the sizes of the last 16 beats (10 s), and the time, RR, error and 8 latents of the last 96 beats
+       (60 s): 3 kB (xp)
 
 A window is scaled by the usual size of its stream's recent beats before the network reads it, so the gain of a device
 changes nothing. From here on a pass no longer needs the rings: kernels are the backend's ``later`` ones.
@@ -25,7 +25,7 @@ from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHist
 from beatwire.stages.support.room import room_for
 
 LONGEST_RR_S = 5.0  # a longer interval is unknown to the score: it is a pause
-TERM_TYPES = (np.float32, np.float32, np.float32, np.float32, np.float32, np.dtype((np.float32, LATENTS)))
+TERM_TYPES = (*[np.float32] * 6, np.dtype((np.float32, LATENTS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def _no_beats() -> BeatHistory:
         time=np.zeros((0, BEATS), np.int32),
         rr_s=np.zeros((0, BEATS), np.float32),
         latent=np.zeros((0, BEATS, LATENTS), np.int16),
+        closeness=np.zeros((0, BEATS), np.uint8),
         ascending=np.zeros((0, BEATS), np.uint8),
         ring=np.zeros((0, RING_COLUMNS), np.int64),
     )
@@ -163,10 +164,14 @@ def _terms(
     (embedded,) = backend.table("embedded", total, (np.bool_,)).columns
     table = backend.table("terms", total, TERM_TYPES)
     terms = Terms(*table.columns)
-    scored = not overloaded and backend.embed(network, beats.windows, scale, total, terms.latent, terms.population)
+    scored = not overloaded and backend.embed(
+        network, beats.windows, scale, total, terms.latent, terms.reconstruction_error
+    )
     kernels.mark_embedded(total, scale, scored, embedded)
-    distance, spread, irregularity = backend.table("compared", total, (np.float32, np.float32, np.float32)).columns
-    found = Comparison(distance, spread, terms.early, irregularity)
-    kernels.compare_with_history(streams.n, streams.runs, beats.timed, terms.latent, embedded, memory.beats, found)
+    distance, spread, irregularity, usual_error = backend.table("compared", total, (np.float32,) * 4).columns
+    found = Comparison(distance, spread, terms.early, irregularity, usual_error)
+    kernels.compare_with_history(
+        streams.n, streams.runs, beats.timed, terms.latent, terms.reconstruction_error, embedded, memory.beats, found
+    )
     kernels.write_terms(total, beats.rr_s, embedded, found, terms)
     return table, scored

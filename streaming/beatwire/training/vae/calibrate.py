@@ -46,7 +46,7 @@ def terms_of_case(terms: Terms, case: int) -> Terms:
     chosen = Terms(*(column[rows] for column in terms))
     unknown = np.full(int(rows.sum()), np.nan, np.float32)
     if not has_history:
-        chosen = chosen._replace(history=unknown)
+        chosen = chosen._replace(history=unknown, population=chosen.reconstruction_error)
     if not has_prematurity:
         chosen = chosen._replace(prematurity=unknown)
     return chosen

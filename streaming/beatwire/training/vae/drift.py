@@ -59,7 +59,10 @@ def build_reference(subjects: Sequence[HeldOutSubject], scores: Sequence[F64], t
     is_normal = [s.subject.label == NORMAL for s in subjects]
     borders = [
         pooled_quantiles([v[rows] for v, rows in zip(column, is_normal, strict=True)], -np.log10(1 - LEVELS))
-        for column in ([s.radius for s in subjects], [s.terms.population.astype(np.float64) for s in subjects])
+        for column in (
+            [s.radius for s in subjects],
+            [s.terms.reconstruction_error.astype(np.float64) for s in subjects],
+        )
     ]
     reference = Reference(
         centre=centre.round(6),
@@ -95,7 +98,7 @@ def _with_limit(reference: Reference, subjects: Sequence[HeldOutSubject]) -> Ref
 def distances_of_all(reference: Reference, subjects: Sequence[HeldOutSubject]) -> F64:
     """Return the ``distances`` of all subjects in one array."""
     return np.concatenate(
-        [distances(reference, s.subject.beats.time_s, s.radius, s.terms.population) for s in subjects]
+        [distances(reference, s.subject.beats.time_s, s.radius, s.terms.reconstruction_error) for s in subjects]
     )
 
 

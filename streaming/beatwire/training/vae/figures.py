@@ -8,7 +8,7 @@ folds.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ from beatwire.training.vae.calibrate import WEIGHTS, calibrate
 from beatwire.training.vae.dataset import NORMAL, Subject
 
 NO_VAE, PCA = "no VAE (prematurity and rate term)", "PCA: all"
+RECONSTRUCTION, NO_HISTORY = "reconstruction alone", "no history (a stream that has just started)"
 ABLATION = {  # weights of population, history, prematurity, rate term
     "prematurity (RR) alone": (0.0, 0.0, 1.0, 0.0),
-    "reconstruction alone": (1.0, 0.0, 0.0, 0.0),
+    RECONSTRUCTION: (1.0, 0.0, 0.0, 0.0),
     "latent history alone": (0.0, 1.0, 0.0, 0.0),
     NO_VAE: (0.0, 0.0, *WEIGHTS[2:]),
     "no reconstruction": (0.0, *WEIGHTS[1:]),
-    "no history (a stream that has just started)": (WEIGHTS[0], 0.0, *WEIGHTS[2:]),
+    NO_HISTORY: (WEIGHTS[0], 0.0, *WEIGHTS[2:]),
     "no rate term": (*WEIGHTS[:3], 0.0),
 }
 
@@ -50,6 +51,11 @@ def normal_terms(subject: HeldOutSubject) -> Terms:
     return Terms(*(column[rows] for column in subject.terms))
 
 
+def without_history(subjects: Sequence[HeldOutSubject]) -> list[HeldOutSubject]:
+    """Return the subjects with the term ``population`` of a stream that has just started."""
+    return [replace(s, terms=s.terms._replace(population=s.terms.reconstruction_error)) for s in subjects]
+
+
 def held_out_scores(subjects: Sequence[HeldOutSubject], weights: Sequence[float] = WEIGHTS) -> list[F64]:
     """Return the scores of each subject, float64 [b], by a calibration without its fold."""
     calibrations = {}
@@ -60,12 +66,12 @@ def held_out_scores(subjects: Sequence[HeldOutSubject], weights: Sequence[float]
 
 def score_columns(subjects: Sequence[HeldOutSubject], linear: Sequence[HeldOutSubject]) -> dict[str, list[F64]]:
     """Return the score and what it is compared with, by name; ``linear`` are the subjects with the terms of PCA."""
-    columns = {"score": held_out_scores(subjects)}
+    columns, begun = {"score": held_out_scores(subjects)}, (RECONSTRUCTION, NO_HISTORY)
     for name, weights in ABLATION.items():
-        columns[name] = held_out_scores(subjects, weights)
-    columns["PCA: reconstruction alone"] = held_out_scores(linear, ABLATION["reconstruction alone"])
+        columns[name] = held_out_scores(without_history(subjects) if name in begun else subjects, weights)
+    columns[f"PCA: {RECONSTRUCTION}"] = held_out_scores(without_history(linear), ABLATION[RECONSTRUCTION])
     columns["PCA: history alone"] = held_out_scores(linear, ABLATION["latent history alone"])
-    columns["PCA: no history"] = held_out_scores(linear, ABLATION["no history (a stream that has just started)"])
+    columns["PCA: no history"] = held_out_scores(without_history(linear), ABLATION[NO_HISTORY])
     columns[PCA] = held_out_scores(linear)
     return columns
 

@@ -93,7 +93,9 @@ def noise_windows() -> F32:
 def noise_auroc(network: Network, noise: F32, subjects: Sequence[HeldOutSubject]) -> float:
     """Return the AUROC of the reconstruction error of windows of noise [n, 256] against that of normal beats."""
     of_noise = embed(network, noise, np.ones(len(noise), np.float32))[1].astype(np.float64)
-    normal = np.concatenate([s.terms.population[s.subject.label == NORMAL] for s in subjects]).astype(np.float64)
+    normal = np.concatenate([s.terms.reconstruction_error[s.subject.label == NORMAL] for s in subjects]).astype(
+        np.float64
+    )
     error = np.concatenate([of_noise, normal[~np.isnan(normal)]])
     return auroc(error, np.arange(len(error)) < len(of_noise))
 
