@@ -34,7 +34,7 @@ from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 
 LEAST_ERRORS = 0.1  # expected in ten seconds
-# Logits that are doubted: above and below, the network changes nothing for the better, whatever the errors.
+# Logits that are doubted at most: below, most changes are wrong; above, few are right but in the strongest motion.
 FIRST_DOUBTED, LAST_DOUBTED = -2.5, 6.0
 LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0
 MOST_LEADS = 4
