@@ -30,8 +30,8 @@ from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
 from beatwire.kernels.intake import align, directory, files, ring
 from beatwire.kernels.peaks import classify, peak_history
-from beatwire.kernels.rhythms import flutter
-from beatwire.kernels.scores import history
+from beatwire.kernels.rhythms import flutter, rhythm, ventricular
+from beatwire.kernels.scores import drift, history
 from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
 
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
@@ -48,6 +48,9 @@ PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     history.find_usual_size: prefetch.find_usual_size,
     history.compare_with_history: prefetch.compare_with_history,
     beat_class.classify_beats: prefetch.classify_beats,
+    rhythm.judge_rhythm: prefetch.judge_rhythm,
+    ventricular.judge_ventricular: prefetch.judge_ventricular,
+    drift.track_drift: prefetch.track_drift,
     rules.apply_rules: prefetch.apply_rules,
 }  # by body
 PARALLEL = {ring.take_stretch, files.read_piece}  # bodies whose items threads share

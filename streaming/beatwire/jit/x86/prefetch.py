@@ -23,15 +23,17 @@ from beatwire.kernels.intake.clock import FIRST_ANCHOR, OF_ANCHOR
 from beatwire.kernels.intake.directory import SLOT
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
-from beatwire.records import F32, F64, I16, I32, I64, U8
-from beatwire.records.alerting import RuleBeats, TransitionRoom
+from beatwire.records import F32, F64, I16, I32, I64, U8, Bool
+from beatwire.records.alerting import Crossings, DriftState, RuleBeats, TransitionRoom
 from beatwire.records.alignment import AlignChunks, StreamIds, StreamState
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
-from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
+from beatwire.records.classification import FeatureSettings, JudgeTrees, PeakMemory, Trees
 from beatwire.records.columns import CHUNK_ID_HASH, ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
+from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 from beatwire.records.selection import BeatSettings, ListedBlocks
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 
 LINE = 64  # bytes of a cache line
 MOST = 640  # samples of a ring prefetched at most: more would evict lines that are in use
@@ -189,6 +191,38 @@ def classify_beats(
     row_of(
         history.shape[slot, (history.ring[slot, HEAD] + history.ring[slot, STORED]) % PAST, 0], history.shape.shape[3]
     )
+
+
+def judge_rhythm(
+    i: int, run: I64, events: I64, _beats: RhythmBeats, _rates_hz: F64, _trees: JudgeTrees, memory: RhythmMemory,
+    _judged: Judged,
+) -> None:  # fmt: skip
+    """Prefetch the last intervals of a stream."""
+    slot = events[run[i], ORDERED_SLOT]
+    row_of(memory.interval[slot], memory.interval.shape[1])
+    row_of(memory.flags[slot], memory.flags.shape[1])
+    row_of(memory.numbers[slot], memory.numbers.shape[1])
+
+
+def judge_ventricular(
+    i: int, run: I64, events: I64, _beats: VentricularBeats, _window: I64, _trees: JudgeTrees,
+    memory: VentricularMemory, _features: F32, _found: Ventricular,
+) -> None:  # fmt: skip
+    """Prefetch the last beats of a stream."""
+    slot = events[run[i], ORDERED_SLOT]
+    row_of(memory.beats[slot, 0], memory.beats.shape[1] * memory.beats.shape[2])
+    row_of(memory.recent[slot, 0], memory.recent.shape[1] * memory.recent.shape[2])
+    row_of(memory.sample[slot], memory.sample.shape[1])
+
+
+def track_drift(
+    i: int, run: I64, events: I64, _bins: U8, _scored: Bool, _block_samples: I64, _levels: F64, _limit: float,
+    state: DriftState, _crossings: Crossings,
+) -> None:  # fmt: skip
+    """Prefetch the counts of the present block of a stream."""
+    slot = events[run[i], ORDERED_SLOT]
+    row_of(state.counts[slot, 0], state.counts.shape[2])
+    row_of(state.block[slot:], 1)
 
 
 def apply_rules(
