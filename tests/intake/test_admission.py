@@ -1,7 +1,9 @@
 """Admission: where memory is limited, streams beyond the limit are refused with an alert; others do not change."""
 
 import numpy as np
+import pytest
 from beatwire.backends.cpu import Cpu
+from beatwire.errors import UserError
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -79,3 +81,15 @@ def test_a_refused_stream_is_admitted_when_a_lane_becomes_free_and_its_alert_end
     transitions = [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "not monitored"]
     assert transitions == [("bed-64", "on"), ("bed-64", "off")]
     assert "bed-64" in run.beats
+
+
+class Tiny(Cpu):
+    """A CPU backend with memory for no stream."""
+
+    limit_bytes = 100 << 20
+
+
+def test_a_worker_without_memory_for_one_stream_does_not_start() -> None:
+    assert Pipeline(Settings(), Tiny()).settings.detector == "trees"
+    with pytest.raises(UserError, match=r"--gpu-memory: expected at least 2\d\d MiB .* detector network; got 100"):
+        Pipeline(Settings(detector="network"), Tiny())

@@ -17,6 +17,7 @@ from streamz import Stream
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.errors import UserError
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Bank
@@ -40,12 +41,13 @@ class Graph(Part):
     Raises
     ------
     UserError
-        The model of the settings cannot be used.
+        The model of the settings cannot be used, or the backend has no memory for a single stream.
     """
 
     def __init__(self, settings: Settings, backend: Backend = CPU) -> None:
         super().__init__()
         self.settings, self.backend = settings, backend
+        self._check_memory()
         self.models = models = Models.of(settings)
         self.model, self.trees = models.scoring, models.trees
         self._begin()
@@ -114,6 +116,15 @@ class Graph(Part):
             self.model.name, score.SCORED_BY, self.model.network.map, self.settings.cloud_events
         )
         return publish.State(settings, self.directory)
+
+    def _check_memory(self) -> None:
+        """Check that a stream of one lead at 250 Hz can be admitted."""
+        least, limit = self.settings.fixed_bytes + self.settings.lane_bytes(Bank(0, 250.0, 1)), self.backend.limit_bytes
+        if limit is not None and limit < least:
+            raise UserError(
+                f"--gpu-memory: expected at least {-(-least // 2**20)} MiB for a worker with detector "
+                f"{self.settings.detector}; got {limit // 2**20}"
+            )
 
     def _admits(self, banks: list[Bank], lanes: list[int]) -> bool:
         """Return True if the backend has memory for so many lanes of each bank."""
