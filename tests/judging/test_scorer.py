@@ -16,7 +16,6 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.patient import PatientCpu
 from beatwire.errors import UserError
-from beatwire.kernels.scores.scoring import POPULATION
 from beatwire.model.checkpoint import load_model
 from beatwire.model.scorer import Scorer, load_scorer, save_scorer
 from beatwire.pipeline import Pipeline
@@ -71,7 +70,7 @@ def stream(pipeline: Pipeline, signal: Signal, size: int) -> Run:
 def test_a_value_becomes_the_reconstruction_error_that_as_many_normal_beats_exceed(peak: Path) -> None:
     windows = normal(seed=1)
     errors = scored(load_scorer(peak, CALIBRATION), windows)
-    knots, level = CALIBRATION.terms[POPULATION], CALIBRATION.level
+    knots, level = CALIBRATION.errors, CALIBRATION.level
     for share in (0.5, 0.1, 0.01):
         limit = np.interp(-np.log10(share), level, knots)
         assert (errors > limit).mean() == pytest.approx(share, rel=0.35)

@@ -49,8 +49,8 @@ class Result:
         """The beats, one row each, with the columns of ``beatwire analyze --out``.
 
         ``sample`` is the index of R; times are in seconds, ``rr_ms`` in milliseconds, ``rate_bpm`` in beats per minute;
-        ``quality`` is the probability that it is a heartbeat; ``score`` 2 means that 1 in 100 normal beats looks as
-        strange. docs/how-to/python.md describes every column.
+        ``quality`` is the probability that it is a heartbeat, up to 1 % less in a disturbance; ``score`` 2 means that 1
+        in 100 normal beats looks as strange. docs/how-to/python.md describes every column.
         """
         return beats_table(self.analysis.beats, self.recording.rate_hz)
 

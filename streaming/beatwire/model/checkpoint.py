@@ -166,7 +166,13 @@ def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
         except (KeyError, ValueError, TypeError) as error:
             raise UserError(f"{path}: expected calibration {name} as numbers; got {error}") from error
     k = arrays["level"].size
-    for name, shape in {"level": (k,), "terms": (len(TERMS), k), "weights": (len(TERMS),), "sums": (4, k)}.items():
+    for name, shape in {
+        "level": (k,),
+        "terms": (len(TERMS), k),
+        "weights": (len(TERMS),),
+        "sums": (4, k),
+        "errors": (k,),
+    }.items():
         found = arrays[name]
         if k < MIN_LEVELS or found.shape != shape or not np.isfinite(found).all():
             raise UserError(f"{path}: expected calibration {name} of {list(shape)} numbers; got {list(found.shape)}")

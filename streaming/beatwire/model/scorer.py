@@ -24,7 +24,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.kernels.detection.windows import WINDOW
-from beatwire.kernels.scores.scoring import POPULATION, SLOPE_KNOTS
+from beatwire.kernels.scores.scoring import SLOPE_KNOTS
 from beatwire.outputs import write_output
 from beatwire.records import F32, F64
 from beatwire.records.scoring import Calibration
@@ -227,7 +227,7 @@ def _matched(level: F64, values: F64, calibration: Calibration) -> tuple[F64, F6
     levels = np.union1d(np.concatenate([level, calibration.level]), [FAR])
     step = 1e-6 * max(1.0, float(np.abs(values).max()))  # so that no two values are equal
     rising: F64 = at(levels, level, values) + step * np.arange(len(levels))
-    return rising, at(levels, calibration.level, calibration.terms[POPULATION])
+    return rising, at(levels, calibration.level, calibration.errors)
 
 
 def _try(where: str, scorer: Scorer) -> None:

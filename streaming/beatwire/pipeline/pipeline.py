@@ -19,6 +19,7 @@ from beatwire.pipeline.turned_away import note_turned_away
 from beatwire.records import I32, Acknowledgement, Aligned, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.feed import Watched
 from beatwire.records.samples import BankKind, SlotColumns
+from beatwire.settings import HORIZON_S
 from beatwire.stages import align, lifecycle
 from beatwire.stages.judging import alert, drift
 from beatwire.stages.support.streams.banks import kinds_of
@@ -54,7 +55,7 @@ class Pipeline(Graph):
 
     def _begin(self) -> None:
         super()._begin()
-        self.marks = Marks(self.settings.horizon_s, self.settings.silence_s)
+        self.marks = Marks(HORIZON_S, self.settings.silence_s)
         self._tick = -1
         self._turned_ticks: dict[int, int] = {}
         self.held = Held()

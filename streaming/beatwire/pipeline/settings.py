@@ -1,20 +1,20 @@
 """Settings of the whole graph: frozen, in seconds and hertz, validated once.
 
 ``HORIZON_S`` is the published constant: what the monitor emits for time t depends on the samples in
-[t - HORIZON_S, t + lookahead] alone; with the network on ``NETWORK_HORIZON_S`` more. It is the longest of these sums of
-windows that look back through one another:
+[t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
 
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
-  by its own level), and by the network's 12.75 s (which peaks it judges, and what it changes, depends on the risks of
-  ten seconds: ``NETWORK_HORIZON_S``); a beat of a fast rhythm by the responses of 15.4 s, and by levels of their 12 s;
+  by its own level); the disturbance is the risks of the peaks of ten seconds: 32.4 s; so are the peaks that the network
+  judges, by 12.75 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of their 12 s. With the network
+  all that follows looks back over such beats, ten seconds more than stated;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 24 beats more: 96 s;
 - drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
-- asystole looks back 10 s to a beat, from there 84 s for a row of certain ones, of such beats: 116.4 s;
-- an irregular rhythm is judged by a minute of beats and three judgements before: 114.4 s;
+- asystole looks back 10 s to a beat, from there 84 s for a row of certain ones, by their disturbance: 126.4 s;
+- an irregular rhythm is judged by a minute of beats with their disturbance and three judgements before: 124.4 s;
 - ventricular tachycardia looks back 12 s over a judge of eight beats and two more, all of them with classes: 119.2 s;
-- an alert of supraventricular tachycardia looks back 12.8 s over classes, which look back two such judgements: 119.2 s.
+- an alert of supraventricular tachycardia looks back 12.8 s over classes, which look back two such judgements: 129.2 s.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from beatwire.kernels.detection.fast_rhythm import REACH_S
 from beatwire.kernels.peaks.doubt import REACH_S as NETWORK_REACH_S
 from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
-from beatwire.settings import HORIZON_S, Streams
+from beatwire.settings import Streams
 from beatwire.stages import align, decode
 from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
@@ -45,7 +45,6 @@ Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 NETWORK_BYTES = 200 << 20  # of the teams of a card that judge doubtful peaks
-NETWORK_HORIZON_S = 10.0
 HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
 ROUNDED_S = 0.06  # three samples at 50 Hz: durations are rounded one by one
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
@@ -99,11 +98,6 @@ class Settings(Streams):
         left_s, right_s = self.nms.left_s, self.nms.right_s
         if left_s < right_s:
             raise UserError(f"settings: expected nms.left_s of at least nms.right_s; got {left_s:g} and {right_s:g}")
-
-    @property
-    def horizon_s(self) -> float:
-        """Return the seconds of samples that the output depends on, and which a successor replays."""
-        return HORIZON_S + (NETWORK_HORIZON_S if self.detector == "network" else 0.0)
 
     @property
     def decide_s(self) -> float:

@@ -74,9 +74,9 @@ MARK_BEFORE, MARK_AFTER, MARK_NEAR, MARK_BOX, MARK_SHIFT = range(5)
 BEAT_R, BEAT_PEAK, BEAT_RESTART = range(3)
 BEAT_INTS = 3
 
-# ``Peaks.logits``: the logit of a beat, and the errors that the trees expect, and those that are left.
-PEAK_LOGIT, PEAK_DISTURBANCE, PEAK_ERRORS = range(3)
-LOGIT_COLUMNS = 3
+# ``Peaks.logits``: the logit of a beat, the errors that the trees expect, those that are left, and the trees' logit.
+PEAK_LOGIT, PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_OF_TREES = range(4)
+LOGIT_COLUMNS = 4
 
 # ``LaneBeats.floats``: RR and median RR in samples, response, quality, expected errors, disturbance.
 BEAT_RR, BEAT_MEDIAN_RR, BEAT_RESPONSE, BEAT_QUALITY, BEAT_ERRORS, BEAT_DISTURBANCE = range(6)

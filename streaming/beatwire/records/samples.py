@@ -210,8 +210,8 @@ class Peaks:
     watermark    int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
     logits       float64 [n, most, LOGIT_COLUMNS]  of each peak: the logit that it is a beat, the errors that the trees
-                                    expect in the ten seconds up to it, and those that the network leaves, NaN if it is
-                                    none (xp); None: not classified
+                                    expect in the ten seconds up to it, those that the network leaves, NaN if it is
+                                    none, and the logit by the trees (xp); None: not classified
     """
 
     fresh: Fresh

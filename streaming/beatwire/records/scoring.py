@@ -43,12 +43,14 @@ class Calibration(NamedTuple):
     weights  float64 [4]     of the levels of the terms in the sum
     sums     float64 [4, k]  knots of the sum, ascending, by what is known:
                              2 x (history is known) + (prematurity is known)
+    errors   float64 [k]     knots of the reconstruction error, ascending: what a scorer's values become
     """
 
     level: F64
     terms: F64
     weights: F64
     sums: F64
+    errors: F64
 
 
 class Scores(NamedTuple):

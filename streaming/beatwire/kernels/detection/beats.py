@@ -18,6 +18,8 @@ from beatwire.kernels.detection.fast_rhythm import (
     DECIDE,
     FAST_AT,
     FAST_COLUMNS,
+    FAST_RISK,
+    FAST_RISK_OF_TREES,
     FAST_UNTIL,
     LEAST_LEVEL,
     LEAST_QUALITY,
@@ -61,6 +63,7 @@ from beatwire.records.columns import (
     PEAK_ERRORS,
     PEAK_LOGIT,
     PEAK_MEDIAN,
+    PEAK_OF_TREES,
     PEAK_QUANTILE,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
@@ -124,7 +127,7 @@ def select_beats(
     lane, base, n = int(fresh.lane[i]), int(fresh.base[i]), 0
     x, rhythm = rings.x[lane], row[FIRST_FAST:]
     for k in range(peaks.found[i] + 1):  # and what is hidden behind the last peak
-        c, height, quantile, level, after_fast, risk = last_decided, 0, 0, 0, False, 0.0
+        c, height, quantile, level, after_fast, risk, of_trees = last_decided, 0, 0, 0, False, 0.0, 0.0
         if k < peaks.found[i]:
             peak = peaks.peaks[i, k]
             c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
@@ -132,10 +135,12 @@ def select_beats(
             if level == 0:
                 level = 10 * height  # there was no signal in the last blocks: the peak is its own level
             after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, PEAK_DISTURBANCE] >= 0.0
-            risk = risk_of(logits[i, k, PEAK_LOGIT], settings.probability) if after_fast else 0.0
+            if after_fast:
+                risk = risk_of(logits[i, k, PEAK_LOGIT], settings.probability)
+                of_trees = risk_of(logits[i, k, PEAK_OF_TREES], settings.probability)
             if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
                 if member() == 0 and after_fast:
-                    add_risk(rhythm, risk)
+                    add_risk(rhythm, risk, of_trees)
                 continue
             if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
                 continue
@@ -147,7 +152,7 @@ def select_beats(
             break
         peak = peaks.peaks[i, k]
         if member() == 0 and after_fast:
-            add_risk(rhythm, risk)
+            add_risk(rhythm, risk, of_trees)
         linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
             c, height, level, rhythm, rings, lane, base, settings, work
         )
@@ -158,8 +163,9 @@ def select_beats(
         response = 10.0 * height / level
         if trees:
             quality = beat_probability(logits[i, k, PEAK_LOGIT], settings.probability)
-            errors = expected_errors(c, float(logits[i, k, PEAK_ERRORS]), linked, rhythm, settings.links)
-            disturbance = expected_errors(c, float(logits[i, k, PEAK_DISTURBANCE]), linked, rhythm, settings.links)
+            left, expected = float(logits[i, k, PEAK_ERRORS]), float(logits[i, k, PEAK_DISTURBANCE])
+            errors = expected_errors(c, left, linked, FAST_RISK, rhythm, settings.links)
+            disturbance = expected_errors(c, expected, linked, FAST_RISK_OF_TREES, rhythm, settings.links)
         else:  # high: well above the limit of 0.3, and between deep valleys
             high = min(1.0, max(0.0, (response - 0.3) / 0.7))
             quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - int(peak[PEAK_VALLEYS]) / height))

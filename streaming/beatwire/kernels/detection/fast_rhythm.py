@@ -53,34 +53,43 @@ LEAST_ALIKE = 0.64  # square of the correlation of two waves
 #   FAST_UNTIL       the rhythm is fast up to this sample, 0: it is not
 #   FAST_AT          the last beat of a fast rhythm
 #   FAST_LEVEL       level of the last peak
-#   FAST_RISK_AT, FAST_RISK  ``FAST_AT`` when the last risk was added, and the sum of those since, in 1 / ``RISK_UNITS``
+#   FAST_RISK_AT     ``FAST_AT`` when the last risk was added
+#   FAST_RISK, FAST_RISK_OF_TREES  the sums of the risks since, in 1 / ``RISK_UNITS``, and of those by the trees
 (
     FAST_LAST, FAST_LINKS, FAST_DOUBTS, FAST_WAY, FAST_PARTS, FAST_UNTIL, FAST_AT, FAST_LEVEL, FAST_RISK_AT, FAST_RISK,
-) = range(10)  # fmt: skip
-FAST_COLUMNS = 10
+    FAST_RISK_OF_TREES,
+) = range(11)  # fmt: skip
+FAST_COLUMNS = 11
 RISK_UNITS = 1_000_000
 
 
-def add_risk(rhythm: I64, risk: float) -> None:
-    """Add the risk of a peak to those since the last beat of a fast rhythm; one member calls it."""
+def add_risk(rhythm: I64, risk: float, of_trees: float) -> None:
+    """Add a peak's risk, and that by the trees, to those since the last beat of a fast rhythm; one member calls it."""
     if rhythm[FAST_RISK_AT] != rhythm[FAST_AT]:
         rhythm[FAST_RISK_AT] = rhythm[FAST_AT]
-        rhythm[FAST_RISK] = 0
+        rhythm[FAST_RISK] = rhythm[FAST_RISK_OF_TREES] = 0
     rhythm[FAST_RISK] += int(RISK_UNITS * risk)
+    rhythm[FAST_RISK_OF_TREES] += int(RISK_UNITS * of_trees)
 
 
-def expected_errors(c: int, errors: float, linked: bool, rhythm: I64, links: I64) -> float:
+def expected_errors(c: int, errors: float, linked: bool, since: int, rhythm: I64, links: I64) -> float:
     """Return the errors that are expected at the peak ``c``, which is ``linked`` to a fast rhythm or not; NaN: unknown.
 
-    Behind a fast rhythm they are those of the peaks since, this one included, whose risks were added.
+    Behind a fast rhythm they are those of the peaks since, this one included, whose risks were added: the sum in column
+    ``since``.
     """
     if linked:
-        return min(errors, MOST_ERRORS)
+        if not errors <= MOST_ERRORS:  # or unknown, which the smaller of two numbers would be on some machines
+            errors = MOST_ERRORS
+        return errors
     if rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
         return DOUBT_ERRORS
     if rhythm[FAST_AT] == 0 or c - rhythm[FAST_AT] > links[FORGIVEN]:
         return errors
-    return min(errors, MOST_ERRORS + float(rhythm[FAST_RISK]) / RISK_UNITS)
+    most = MOST_ERRORS + float(rhythm[since]) / RISK_UNITS
+    if errors > most:
+        errors = most
+    return errors
 
 
 def store_links(rhythm: I64, c: int, links: int, settings: I64) -> None:

@@ -72,6 +72,7 @@ from beatwire.records.columns import (
     PEAK_ERRORS,
     PEAK_LOGIT,
     PEAK_MEDIAN,
+    PEAK_OF_TREES,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
 )
@@ -272,7 +273,7 @@ def classify_peaks(
                     errors = expected_errors(c, settings.spans, past)
             wait()
         if member() == 0:
-            logits[i, k, PEAK_LOGIT] = logit
+            logits[i, k, PEAK_LOGIT] = logits[i, k, PEAK_OF_TREES] = logit
             logits[i, k, PEAK_DISTURBANCE] = logits[i, k, PEAK_ERRORS] = errors
     if closed > stored:
         store_block_maxima(past.log, blocks, stored, closed, int(blocks[closed - 1, BLOCK_END]))

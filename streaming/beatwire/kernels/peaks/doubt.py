@@ -1,8 +1,8 @@
 """Bodies that judge doubtful peaks again, by the waveform.
 
 In:    the peaks of the lanes of a pass, with the logits and expected errors of the trees (``kernels.peaks.classify``)
-Out:   the same, with other logits where the trees are in doubt
-State: none
+Out:   the same, with other logits where the trees are in doubt, and other expected errors
+State: the changes of the risks of ten seconds, of each lane
 
 Doubtful peaks are counted and listed, those of all lanes in one list, and each is judged by itself.
 

@@ -15,7 +15,7 @@ class Beat(NamedTuple):
     sample            index of R in the stream
     time_s            time of R, in seconds from sample 0
     rr_ms             interval to the beat before it in milliseconds, NaN if there is none
-    quality           probability that it is a heartbeat, 0-1
+    quality           probability that it is a heartbeat, 0-1, up to 1 % less in a disturbance
     score             2: 1 in 100 normal beats looks as strange; NaN if it is not scored
     rate_bpm          60 s over the median of the last RR intervals, NaN if there is none
     response          of the detection filter

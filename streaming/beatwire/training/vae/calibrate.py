@@ -26,7 +26,10 @@ MIN_BEATS = 100  # of a subject with a table of its own: fewer have no 99 % quan
 def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Calibration:
     """Return the tables of the terms of normal beats, one element of ``normal`` per subject."""
     tables = [mean_of_quantiles([getattr(t, name) for t in normal], LEVEL) for name in TERMS]
-    without_sums = Calibration(LEVEL, np.stack(tables), np.asarray(weights, np.float64), np.zeros((4, len(LEVEL))))
+    errors = mean_of_quantiles([t.reconstruction_error for t in normal], LEVEL)
+    without_sums = Calibration(
+        LEVEL, np.stack(tables), np.asarray(weights, np.float64), np.zeros((4, len(LEVEL))), errors
+    )
     sums = []
     for case in range(4):
         of_case = [terms_of_case(t, case) for t in normal]
