@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 from beatwire.cli.options import COMPUTING, GPU, flag, option
@@ -91,6 +92,11 @@ Threads = Annotated[
         max=1024,
     ),
 ]
+
+
+def with_cards(kind: BackendKind) -> bool:
+    """Return True if workers may use cards: they are asked for, or the packages for them are there."""
+    return kind is BackendKind.GPU or (kind is BackendKind.AUTO and find_spec("cupy") is not None)
 
 
 def choose_backend(

@@ -42,7 +42,7 @@ def make_pool(cupy: Any, limit_bytes: int | None, sharing: int, managed: bool) -
     source = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
     free, whole = map(int, cupy.cuda.runtime.memGetInfo())
     limit = share_of(free, whole, sharing) if limit_bytes is None else limit_bytes // sharing
-    if limit > free:
+    if limit > free or (limit_bytes or 0) > whole:
         raise UserError(
             f"--gpu-memory: expected at most the {free / 2**30:.1f} GiB that are free; got {limit / 2**30:.1f}"
         )

@@ -16,6 +16,7 @@ from beatwire.cli.computing import (
     NvtxOrNone,
     Threads,
     choose_backend,
+    with_cards,
 )
 from beatwire.cli.configured import load_with_options
 from beatwire.cli.options import (
@@ -187,7 +188,7 @@ def run_configured(values: Configuration, worker: int | None, sharing: int = 1) 
         # By a pipe: other users can read a command line, and secrets are in it.
         run_workers(
             values.monitor.workers, values.model_dump_json(), values.metrics.port, values.metrics.address,
-            with_cards=values.compute.backend != BackendKind.CPU.value,
+            with_cards=with_cards(BackendKind(values.compute.backend)),
         )  # fmt: skip
         return
     from beatwire.jit.threads import share_of_cores, use

@@ -97,10 +97,13 @@ def split_row(row: str, delimiter: str) -> list[str]:
     >>> split_row("[10:00:00.004 03/02/2024]  -0.12", " ")
     ['[10:00:00.004 03/02/2024]', '-0.12']
     """
-    cells = (
-        cells_at_blanks(row) if delimiter == " "
-        else next(csv.reader([row], delimiter=delimiter, skipinitialspace=True), [""])
-    )  # fmt: skip
+    try:
+        cells = (
+            cells_at_blanks(row) if delimiter == " "
+            else next(csv.reader([row], delimiter=delimiter, skipinitialspace=True), [""])
+        )  # fmt: skip
+    except csv.Error:  # a quote that does not end
+        cells = [row]
     return [cell.strip().strip("'\"").strip() for cell in cells]
 
 
