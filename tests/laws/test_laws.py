@@ -225,7 +225,7 @@ def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_o
     undisturbed, survivor, killed = (Worker() for _ in range(3))
     for number in range(len(ticks)):
         emit(undisturbed.pipeline, number, 0, 1)
-    at = int(0.8 * len(ticks))
+    at = int(0.88 * len(ticks))
     for number in range(at):
         emit(survivor.pipeline, number, 0)
         emit(killed.pipeline, number, 1)

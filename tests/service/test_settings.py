@@ -17,7 +17,7 @@ DURATIONS = ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s")
 def test_a_duration_out_of_range_is_refused_with_its_name_and_value(name: str, value: float) -> None:
     with pytest.raises(UserError) as refused:
         Settings(**{name: value})
-    assert str(refused.value) == f"settings: expected 0 < {name} <= 120; got {value:g}"
+    assert str(refused.value) == f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}"
 
 
 def test_a_longer_nms_window_after_a_peak_than_before_it_is_refused() -> None:
