@@ -21,10 +21,15 @@ class Card(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The card of a worker, as `VISIBLE` names it, and how many workers share it."""
+    """The card of a worker, as `VISIBLE` names it, and how many workers share it; no card: empty, and the worker."""
 
     card: str
     workers: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return what the environment of the worker has more."""
+        return {VISIBLE: self.card} if self.card else {}
 
 
 def driver_of(library: str = DRIVER) -> ctypes.CDLL | None:
@@ -59,15 +64,17 @@ def cards(driver: ctypes.CDLL | None) -> list[Card]:
 
 
 def places(workers: int, found: Sequence[Card], environment: Mapping[str, str] = os.environ) -> list[Place]:
-    """Return the place of each worker: the cards in turn; none without cards.
+    """Return the place of each worker: the cards in turn.
 
     >>> places(3, [Card("a", 1), Card("b", 1)], {})
     [Place(card='0', workers=2), Place(card='1', workers=1), Place(card='0', workers=2)]
     >>> places(1, [Card("b", 1)], {"CUDA_VISIBLE_DEVICES": "1,7"})
     [Place(card='1', workers=1)]
+    >>> places(1, [])
+    [Place(card='', workers=1)]
     """
-    n = len(found)
+    n, visible = len(found), environment.get(VISIBLE)
     if n == 0:
-        return []
-    named = environment.get(VISIBLE, "").split(",") if environment.get(VISIBLE) else [str(k) for k in range(n)]
+        return [Place("", 1)] * workers
+    named = visible.split(",") if visible else [str(k) for k in range(n)]
     return [Place(named[k % n].strip(), len(range(k % n, workers, n))) for k in range(workers)]

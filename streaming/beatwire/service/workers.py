@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 
-from beatwire.backends.cards import VISIBLE, cards, driver_of, places
+from beatwire.backends.cards import Place, cards, driver_of, places
 from beatwire.errors import FatalError, UserError
 from beatwire.service.observing.logs import log_event
 from beatwire.service.observing.server import Server
@@ -56,7 +56,7 @@ def run_workers(
         standard error.
     """
     answers = WorkerAnswers()
-    of_workers = cards_of(count) if with_cards else [([], {})] * count
+    of_workers = places_of(count) if with_cards else places(count, [])
     with stop_on_signals() as stop, ExitStack() as started:
         if metrics_port is not None:
             server = started.enter_context(Server(answers, metrics_address, metrics_port))
@@ -64,10 +64,14 @@ def run_workers(
         stdout = None if metrics_port is None else subprocess.PIPE
         workers = [
             started.enter_context(
-                Worker("beatwire", "monitor", "--as-worker", str(k), *options, stdout=stdout, environment=environment)
+                Worker(
+                    "beatwire", "monitor", "--as-worker", str(k),
+                    *(["--sharing", str(place.workers)] if place.card else []),
+                    stdout=stdout, environment=place.environment,
+                )
             )
-            for k, (options, environment) in enumerate(of_workers, 1)
-        ]
+            for k, place in enumerate(of_workers, 1)
+        ]  # fmt: skip
         started.callback(tell_to_stop, workers)  # all of them, before the first is waited for
         for worker in workers:
             worker.write_line(configuration)
@@ -89,16 +93,15 @@ def run_workers(
         raise FatalError(f"monitor: expected {len(workers)} workers to run; worker {k + 1} ended with code {code}")
 
 
-def cards_of(count: int) -> list[tuple[list[str], dict[str, str]]]:
-    """Return the options of each worker, and what its environment has more: nothing where there is no card."""
+def places_of(count: int) -> list[Place]:
+    """Return the place of each worker, and log which of several cards have which workers."""
     found = cards(driver_of())
     of_workers = places(count, found)
     if len(found) > 1:
         for k, (card, place) in enumerate(zip(found, of_workers, strict=False)):
             having = ", ".join(str(n + 1) for n in range(k, count, len(found)))
             log_event("card", f"GPU {place.card}, {card.name}: worker {having}")
-    options = [(["--sharing", str(place.workers)], {VISIBLE: place.card}) for place in of_workers]
-    return options or [([], {})] * count
+    return of_workers
 
 
 def tell_to_stop(workers: Sequence[Worker]) -> None:

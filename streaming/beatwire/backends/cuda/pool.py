@@ -42,10 +42,11 @@ def make_pool(cupy: Any, limit_bytes: int | None, sharing: int, managed: bool) -
     source = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
     free, whole = map(int, cupy.cuda.runtime.memGetInfo())
     limit = share_of(free, whole, sharing) if limit_bytes is None else limit_bytes // sharing
-    if limit > free or (limit_bytes or 0) > whole:
-        raise UserError(
-            f"--gpu-memory: expected at most the {free / 2**30:.1f} GiB that are free; got {limit / 2**30:.1f}"
-        )
+    for wanted, there, what in ((limit_bytes or 0, whole, "of the card"), (limit, free, "that are free")):
+        if wanted > there:
+            raise UserError(
+                f"--gpu-memory: expected at most the {there / 2**30:.1f} GiB {what}; got {wanted / 2**30:.1f}"
+            )
     first, most = (size // STEP_BYTES * STEP_BYTES for size in (min(limit, FIRST_BYTES), limit))
     # The limit is below the pool: with one of its own the pool would grow by half of it, which others may need.
     pool = rmm.mr.PoolMemoryResource(rmm.mr.LimitingResourceAdaptor(source, most), initial_pool_size=first)

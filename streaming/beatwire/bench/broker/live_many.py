@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from beatwire_producers.bundles import check_bundle
 
-from beatwire.backends.cards import VISIBLE, cards, driver_of, places
+from beatwire.backends.cards import cards, driver_of, places
 from beatwire.bench.result import Log, Result
 from beatwire.errors import FatalError, shown
 from beatwire.kafka.consuming import commits
@@ -84,9 +84,8 @@ def run(log: Log, plan: Plan) -> tuple[float, int, int]:
         begin = time.monotonic()
         of_cards = places(plan.workers, [] if plan.backend == "cpu" else cards(driver_of()))
         workers = [
-            start("work", kafka.bootstrap, plan.backend, str(plan.workers), str(sharing), **environment)
-            for sharing, environment in [(place.workers, {VISIBLE: place.card}) for place in of_cards]
-            or [(1, {})] * plan.workers
+            start("work", kafka.bootstrap, plan.backend, str(plan.workers), str(place.workers), **place.environment)
+            for place in of_cards
         ]
         for worker in workers:
             wait_until_ready(worker, begin + START_S - time.monotonic())
