@@ -6,7 +6,7 @@
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
   by its own level); the disturbance is the risks of the peaks of ten seconds: 32.4 s; so are the peaks that the network
   judges, by 12.75 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of their 12 s. With the network
-  all that follows looks back over such beats, ten seconds more than stated;
+  a sum below that counts 22.4 s for a beat is ten seconds longer;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 24 beats more: 96 s;
