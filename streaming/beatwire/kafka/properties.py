@@ -30,6 +30,8 @@ RESERVED = {
     "enable.partition.eof": _GUARANTEE,
     "group.protocol": _GUARANTEE,
     "isolation.level": _GUARANTEE,
+    "max.in.flight": _GUARANTEE,
+    "max.in.flight.requests.per.connection": _GUARANTEE,
     "metadata.recovery.strategy": _GUARANTEE,
     "partition.assignment.strategy": _GUARANTEE,
     "partitioner": _GUARANTEE,

@@ -34,6 +34,8 @@ _SETTINGS = {
     "reconnect.backoff.max.ms": 1_000,
     "delivery.report.only.error": True,  # a message without error costs no call of Python
     "enable.idempotence": True,
+    # With more, a message that is refused before the broker has seen one of this producer is lost if the next is taken.
+    "max.in.flight.requests.per.connection": 1,
 }
 
 Headers = list[tuple[str, bytes]]
