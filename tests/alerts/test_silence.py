@@ -273,9 +273,27 @@ def test_a_feed_that_resumes_with_each_chunk_delays_the_alarm_by_one_interval(
 def test_without_a_watch_the_ticks_are_the_clock_and_a_step_back_does_not_count() -> None:
     beds, found = Beds(2, 2.0), []
     for k in range(20):
-        beds.used_us[1] = now_us = BEGIN_US + 250_000 * k - (3_600_000_000 if k > 3 else 0)
-        slots = SimpleNamespace(used_us=beds.used_us, expected=np.zeros(2, np.int64))
-        tick = cast(Any, SimpleNamespace(now_us=now_us, caught_up=True, used=np.array([1]), slots=slots))
-        rows = begin_of_no_data(beds.slots, tick, np.zeros(2, np.int64), beds.limits_s, beds.silence)
-        found += [(k, bed) for bed in rows[:, 0].tolist()]
+        now_us = BEGIN_US + 250_000 * k - (3_600_000_000 if k > 3 else 0)
+        found += [(k, bed) for bed in tick_unwatched(beds, now_us, [1])]
     assert found == [(10, 0)]
+
+
+@given(st.dictionaries(st.integers(1, 60), st.integers(1, 300), max_size=3), st.integers(1, 50))
+@example(replays={30: 100}, dies=50)
+def test_without_a_watch_a_replay_takes_no_time(replays: dict[int, int], dies: int) -> None:
+    beds, found = Beds(3, 2.0), []  # bed 0 dies; bed 2 is of a partition that is taken over
+    for k in range(62):
+        for back in range(replays.get(k, 0), 0, -1):
+            found += [(k, bed) for bed in tick_unwatched(beds, BEGIN_US + 250_000 * (k - back), [2], caught_up=False)]
+        used = [1, 2] if k >= dies else [0, 1, 2]
+        found += [(k, bed) for bed in tick_unwatched(beds, BEGIN_US + 250_000 * k, used)]
+    assert found == [(dies + 8, 0)]
+
+
+def tick_unwatched(beds: Beds, now_us: int, used: list[int], *, caught_up: bool = True) -> list[int]:
+    """Return the beds that begin to be without data in a tick with chunks of those in ``used``."""
+    beds.used_us[used] = now_us
+    slots = SimpleNamespace(used_us=beds.used_us, expected=np.zeros(len(beds.used_us), np.int64))
+    tick = cast(Any, SimpleNamespace(now_us=now_us, caught_up=caught_up, used=np.array(used), slots=slots))
+    rows = np.zeros(len(beds.used_us), np.int64)
+    return begin_of_no_data(beds.slots, tick, rows, beds.limits_s, beds.silence)[:, 0].tolist()

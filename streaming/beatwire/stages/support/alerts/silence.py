@@ -12,7 +12,7 @@ the first chunk of any stream on. A shorter pause does not count as silence of a
 each of its chunks by the first pause that ends, and once by the first outage: so a feed that resumes again and again,
 as one of a few slow senders, excuses no stream for ever.
 
-Without a watch over the feed the clock is that of the ticks; a step back does not count.
+Without a watch over the feed the clock is that of the ticks; a step back does not count, nor does a replay.
 """
 
 from dataclasses import dataclass, field
@@ -61,7 +61,9 @@ class Silence:
         if self.tick_us >= 0 or not self.watched.now_us:
             now_us = aligned.now_us or int(aligned.slots.used_us.max(initial=0))  # unknown: that of the newest chunk
             passed_us = max(0, now_us - self.tick_us) if self.tick_us >= 0 else 1
-            self.watched, self.tick_us = Watched(self.watched.now_us + passed_us), now_us
+            self.watched = Watched(self.watched.now_us + passed_us)
+            if aligned.caught_up or now_us > self.tick_us:  # else it may be a replay, after which the clock goes on
+                self.tick_us = now_us
         missing = len(aligned.slots.used_us) - len(self.last_us)
         if missing > 0:
             self.last_us = np.append(self.last_us, np.zeros(missing, np.int64))
