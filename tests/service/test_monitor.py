@@ -14,6 +14,8 @@ from beatwire.records import Expired
 from beatwire.service import interfaces
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.tick_log import TickLog
+from hypothesis import given
+from hypothesis import strategies as st
 from letters import Graph
 from quiet_graph import QuietGraph
 from ticks import Ticks, polled, run
@@ -111,6 +113,16 @@ def test_an_epoch_that_goes_on_keeps_the_graph_and_replays_what_is_new():
     assert (monitor.counters.epochs, monitor.counters.messages, monitor.counters.replayed) == (2, 3, 1)
 
 
+def test_a_partition_that_was_taken_over_is_replayed_from_its_beginning_whichever_tick_the_graph_names():
+    before = [polled("ab", 10), polled("c", 12)]
+    going_on = {"epoch": 2, "beginning": Beginning.GOING_ON}
+    taken_over = replace(polled("d", 3, replay=True, **going_on), start={0: 13, 1: 3}, positions={1: 4})
+    after = replace(polled("e", 4, **going_on), start={0: 13, 1: 4}, positions={1: 5})
+    ticks = Ticks(*before, taken_over, after)
+    run(ticks, Graph(reach=4))  # of the last tick, the first one
+    assert ticks.published[-1] == (b"e", {1: Position(5, 3)})
+
+
 @pytest.mark.parametrize("beginning", [Beginning.UNPUBLISHED, Beginning.GOING_ON])
 def test_a_stale_tick_is_published_again_if_it_was_not_and_counted_once(beginning):
     ticks = Ticks(polled("a", 0), polled("b", 1, epoch=2, beginning=beginning), stale=(1,))
@@ -177,6 +189,24 @@ def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
         log.add({0: start})
     log.discard_before(3)
     assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 9), max_size=4), min_size=1, max_size=12),
+    st.integers(0, 12),
+)
+def test_no_message_that_a_tick_has_read_is_left_out_of_the_replay(read, discarded):
+    """``read``: of each tick, how many messages of which partitions; these are known from their first message on."""
+    log, known = TickLog(), dict[int, int]()
+    for counts in read:
+        known |= {partition: 100 for partition in counts if partition not in known}
+        log.add(dict(known))
+        known |= {partition: known[partition] + count for partition, count in counts.items()}
+    log.discard_before(discarded)
+    for tick in range(discarded, len(read)):
+        for partition, end in known.items():
+            unread = sum(counts.get(partition, 0) for counts in read[tick:])
+            assert log.offset(partition, tick, otherwise=end) == end - unread
 
 
 def test_the_quiet_graph_has_every_member_of_the_interface_with_its_arguments():

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 
 
 class TickLog:
@@ -13,6 +14,9 @@ class TickLog:
     >>> log.add({0: 10}); log.add({0: 15})
     >>> log.offset(0, 1), log.offset(0, 7, otherwise=20)
     (15, 20)
+    >>> log.add({0: 18, 1: 3})  # partition 1 was taken over
+    >>> log.offset(1, 0, otherwise=9)
+    3
     """
 
     def __init__(self) -> None:
@@ -24,9 +28,12 @@ class TickLog:
         self._starts.append(start)
 
     def offset(self, partition: int, tick: int, otherwise: int = 0) -> int:
-        """Return the offset of `partition` at the start of `tick`; `otherwise` for a tick that has not begun."""
+        """Return the offset of `partition` at the start of `tick`; `otherwise` for a tick that has not begun.
+
+        A partition that was taken over since is known from then on: of an earlier tick, its first offset counts.
+        """
         row = max(tick - self._first, 0)
-        return self._starts[row].get(partition, otherwise) if row < len(self._starts) else otherwise
+        return next((start[partition] for start in islice(self._starts, row, None) if partition in start), otherwise)
 
     def discard_before(self, tick: int) -> None:
         """Discard the ticks before `tick`."""
