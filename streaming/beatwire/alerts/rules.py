@@ -234,6 +234,7 @@ SAMPLES_LOST = Rule(
 )  # fmt: skip
 SERVICE_RULES = (INTERRUPTED, SAMPLES_LOST)
 NUMBERS = {rule.key: number for number, rule in enumerate(RULES)}
+NAMES = frozenset(rule.name for rule in (*RULES, *SERVICE_RULES))
 
 
 def number_of(rule: str, priority: str) -> int:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from alert_values import value
+from beatwire.alerts.rules import RULES, SERVICE_RULES
 from beatwire.kafka import topics
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
@@ -100,3 +101,14 @@ def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
     with Sender(kafka.cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
     assert {alert["id"] for alert in read_active_alerts(kafka.cluster)} == {"b", "c"}
+
+
+def test_an_alert_of_every_rule_is_read_and_one_of_another_version_is_said(kafka):
+    rules = sorted({rule.name for rule in (*RULES, *SERVICE_RULES)})
+    said = []
+    with Sender(kafka.cluster) as sender:
+        keys = [f"{number:02x}" for number in range(len(rules) + 1)]
+        values = [value(key, rule=rule) for key, rule in zip(keys, [*rules, "of tomorrow"], strict=True)]
+        sender.send(names.ALERTS, [key.encode() for key in keys], values)
+    assert {alert["rule"] for alert in read_active_alerts(kafka.cluster, unusable=said.append)} == set(rules)
+    assert [one.reason for one in said] == ["expected a rule of this version; got 'of tomorrow'"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from beatwire.alerts.rules import NUMBERS
+from beatwire.alerts.rules import NAMES
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
@@ -65,7 +65,7 @@ def read_active_alerts(
         key, value = message.key() or b"", message.value()
         try:
             alert = None if value is None else decode_alert(value, key)
-            if alert is not None and alert["rule"] not in NUMBERS:
+            if alert is not None and alert["rule"] not in NAMES:
                 raise ValueError(f"expected a rule of this version; got {alert['rule']!r}")
         except ValueError as error:
             unusable(Unusable(topic, key, str(error)))
