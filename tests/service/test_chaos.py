@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
-from beatwire.bench.chaos.plan import BROKER, SCALE, SETS, Counts, Kind, counted, endless
+from beatwire.bench.chaos.plan import BROKER, NETWORK, SCALE, SETS, Counts, Kind, counted, endless
 
 BEATS = [((f"bed-{k % 3}", 1, 100 * k), {"rr_ms": 800.0, "score": 1.5, "scored_by": "history"}) for k in range(9)]
 
@@ -48,10 +48,13 @@ def test_alerts_that_depend_on_the_clock_are_not_compared() -> None:
 
 
 def test_counted_disturbances_are_made_exactly_so_often() -> None:
-    made = Counter(counted(Counts(kills=100, freezes=3, scale_changes=20, broker_restarts=20), seed=5))
+    made = Counter(
+        counted(Counts(kills=100, freezes=3, scale_changes=20, broker_restarts=20, network_faults=9), seed=5)
+    )
     assert (made[Kind.KILL], made[Kind.FREEZE]) == (100, 3)
     assert sum(made[kind] for kind in SCALE) == 20
     assert sum(made[kind] for kind in BROKER) == 20
+    assert sorted(made[kind] for kind in NETWORK) == [2, 2, 2, 3]
     assert abs(made[Kind.GROW] - made[Kind.SHRINK]) <= 1  # so that there is always a worker to stop
 
 

@@ -66,7 +66,7 @@ NOT_RUN = {
     "beatwire bench gpu": f"needs a GPU; {_BENCHES}",
     "beatwire chaos": _CHAOS,
     "beatwire chaos --minutes 5": _CHAOS,
-    "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20": _CHAOS,
+    "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20 --network-faults 20": _CHAOS,
     "beatwire chaos mitdb/100 mitdb/203 --events kill --streams 80 --speed 10 --json": _CHAOS,
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json": _CHAOS,
     "beatwire train rhythm cinc2015 cinc2017 cudb mimicaf mitdb vfdb --out r.safetensors": _REFERENCES,

@@ -1,4 +1,4 @@
-"""``beatwire chaos``: workers are killed, frozen, replaced; nothing is lost, nothing is twice, everything is equal."""
+"""``beatwire chaos``: workers and network are disturbed; nothing is lost, nothing is twice, everything is equal."""
 
 import pytest
 from beatwire.bench.chaos.plan import Counts
@@ -12,11 +12,11 @@ def _broker(need_kafka: None) -> None:
     """Skip the tests where Kafka cannot be started."""
 
 
-def test_a_killed_a_frozen_and_an_additional_worker_change_nothing() -> None:
-    counts = Counts(kills=1, freezes=1, scale_changes=1)
+def test_a_killed_a_frozen_an_additional_worker_and_faults_of_the_network_change_nothing() -> None:
+    counts = Counts(kills=1, freezes=1, scale_changes=1, network_faults=4)
     report = run_chaos(Settings(streams=8, speed=6.0, garbage=3.0, counts=counts, every_s=1.0, seed=3), print)
     assert report.equal, report.as_dict()
-    assert sum(report.events.values()) == 3
+    assert sum(report.events.values()) == 7
     assert report.output["beats"].expected > 100
     letters = report.output["dead letters"].expected
     assert letters > 1000

@@ -4,44 +4,42 @@ A broker that knows nothing of a producer takes whatever sequence number comes f
 acknowledgement of the next message for one of all before it: with several requests under way the first is lost.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.local.broker import LocalKafka, Security, free_port
+from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.transactions import Transactions
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.wire import names
-from moments import LIMIT_S
-from refusing import Refusing
+from moments import wait_until
 
 pytestmark = pytest.mark.kafka
 
-Between = Callable[[], object]
 
-
-def send_plainly(cluster: Cluster, between: Between) -> None:
+@contextmanager
+def plain(cluster: Cluster) -> Iterator[Sender]:
     with Sender(cluster) as sender:
-        sender.send(names.ALERTS, [b"bed-1"], [b"first"])
-        assert between()
-        sender.send(names.ALERTS, [b"bed-1"], [b"second"])
+        yield sender
 
 
-def send_in_a_transaction(cluster: Cluster, between: Between) -> None:
+@contextmanager
+def transactional(cluster: Cluster) -> Iterator[Sender]:
     transactions = Transactions(cluster, "one")
     transactions.begin()
-    transactions.sender.send(names.ALERTS, [b"bed-1"], [b"first"])
-    assert between()
-    transactions.sender.send(names.ALERTS, [b"bed-1"], [b"second"])
+    yield transactions.sender
     transactions.commit()
     transactions.close()
 
 
-@pytest.mark.parametrize("send", [send_plainly, send_in_a_transaction])
-def test_a_message_that_was_refused_once_is_not_lost(need_kafka, send):
-    between, port = free_port(), free_port()
-    proxied = Security("PLAINTEXT", f"advertised.listeners=PLAINTEXT://127.0.0.1:{between}\n", (), {})
-    with Refusing(between, port, names.ALERTS, b"first") as refusing, LocalKafka(port=port, security=proxied) as kafka:
-        send(kafka.cluster, lambda: refusing.held.wait(LIMIT_S))
+@pytest.mark.parametrize("opened", [plain, transactional])
+def test_a_message_that_was_refused_once_is_not_lost(need_kafka, opened):
+    with LocalKafka(behind_network=True) as kafka:
+        kafka.network.refuse(names.ALERTS, b"first")
+        with opened(kafka.cluster) as sender:
+            sender.send(names.ALERTS, [b"bed-1"], [b"first"])
+            wait_until(lambda: kafka.network.refused == 1)
+            sender.send(names.ALERTS, [b"bed-1"], [b"second"])
         assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS)] == [b"first", b"second"]

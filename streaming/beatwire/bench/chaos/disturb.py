@@ -1,19 +1,21 @@
-"""One disturbance of the workers or of the broker.
+"""One disturbance of the workers, of the broker, or of the network between them.
 
-In: its kind, the workers, the broker, a source of random numbers. Out: whether it could be made.
+In: its kind, the workers, the broker behind its network, a source of random numbers. Out: whether it could be made.
 """
 
 import random
 import time
 
-from beatwire.bench.chaos.plan import BROKER, Kind
+from beatwire.bench.chaos.plan import BROKER, NETWORK, Kind
 from beatwire.bench.chaos.workers import Workers
 from beatwire.kafka.local.broker import LocalKafka
+from beatwire.wire import names
 
 FREEZE_S = (4.0, 20.0)  # shorter and longer than the group's session timeout, 6 s at the local broker
 MOST_WORKERS = 4
 _START_S = 60.0  # the start of a worker; a broker that is away ends a worker that has not joined yet
 _AWAY_S = 3.0  # at most, between two processes
+STALL_S = (1.0, 8.0)
 
 
 def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random) -> bool:
@@ -26,6 +28,9 @@ def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random)
     """
     if kind in BROKER:
         return _restart_broker(kind, workers, kafka, rng)
+    if kind in NETWORK:
+        _disturb_network(kind, kafka, rng)
+        return True
     if kind is Kind.GROW:
         if len(workers.running) >= MOST_WORKERS:
             return False
@@ -63,3 +68,15 @@ def _restart_broker(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random
     time.sleep(rng.uniform(0.0, _AWAY_S))
     kafka.start()
     return True
+
+
+def _disturb_network(kind: Kind, kafka: LocalKafka, rng: random.Random) -> None:
+    assert kafka.network is not None
+    if kind is Kind.CUT:
+        kafka.network.cut()
+    elif kind is Kind.STALL:
+        kafka.network.stall(rng.uniform(*STALL_S))
+    elif kind is Kind.REFUSE:
+        kafka.network.refuse(kafka.cluster.topic(rng.choice((names.BEATS, names.ALERTS))))
+    else:
+        kafka.network.lose_answer()

@@ -20,6 +20,10 @@ class Kind(StrEnum):
     SHRINK        SIGTERM to a worker
     BROKER_KILL   SIGKILL to the broker; it is started again
     BROKER_STOP   SIGTERM to the broker; it is started again
+    CUT           all connections are cut
+    STALL         the network passes nothing on for 1-8 s
+    REFUSE        the broker refuses the next write of beats or alerts once
+    LOSE          the answer to the next write, commit or end of a transaction is lost, and its connection cut
     """
 
     KILL = "kill"
@@ -29,10 +33,15 @@ class Kind(StrEnum):
     SHRINK = "shrink"
     BROKER_KILL = "broker kill"
     BROKER_STOP = "broker stop"
+    CUT = "connections cut"
+    STALL = "network stall"
+    REFUSE = "write refused"
+    LOSE = "answer lost"
 
 
 SCALE = (Kind.LEAVE, Kind.GROW, Kind.SHRINK)
 BROKER = (Kind.BROKER_KILL, Kind.BROKER_STOP)
+NETWORK = (Kind.REFUSE, Kind.LOSE, Kind.CUT, Kind.STALL)
 _WORKER = (Kind.KILL, Kind.KILL, Kind.KILL, Kind.FREEZE, *SCALE)
 # Name of a set -> its kinds; one that is listed more often comes more often.
 SETS: dict[str, tuple[Kind, ...]] = {
@@ -41,7 +50,8 @@ SETS: dict[str, tuple[Kind, ...]] = {
     "scale": SCALE,
     "worker": _WORKER,
     "broker": BROKER,
-    "all": (*_WORKER, Kind.BROKER_KILL),
+    "network": NETWORK,
+    "all": (*_WORKER, Kind.BROKER_KILL, *NETWORK),
     "none": (),
 }
 
@@ -54,6 +64,7 @@ class Counts:
     freezes: int = 0
     scale_changes: int = 0
     broker_restarts: int = 0
+    network_faults: int = 0
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self))
@@ -77,9 +88,10 @@ def counted(counts: Counts, seed: int) -> Iterator[Kind]:
         *repeat("freeze", counts.freezes),
         *repeat("scale", counts.scale_changes),
         *repeat("broker", counts.broker_restarts),
+        *repeat("network", counts.network_faults),
     ]
     rng.shuffle(families)
-    turns = {"scale": (Kind.GROW, Kind.LEAVE, Kind.SHRINK), "broker": (Kind.BROKER_KILL, Kind.BROKER_STOP)}
+    turns = {"scale": (Kind.GROW, Kind.LEAVE, Kind.SHRINK), "broker": BROKER, "network": NETWORK}
     made = dict.fromkeys(turns, 0)
     for family in families:
         if family in turns:

@@ -142,7 +142,7 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
     feeds = feeds_for(settings.sources, settings.streams, settings.seed)
     warm_up(log)
     folder = Path(tempfile.mkdtemp(prefix="beatwire-chaos-"))
-    with broker.LocalKafka(folder / "kafka", partitions=settings.partitions) as kafka:
+    with broker.LocalKafka(folder / "kafka", partitions=settings.partitions, behind_network=True) as kafka:
         workers = Workers(kafka.cluster, GROUP, folder)
         feed = LiveFeed(
             feeds, kafka.cluster, settings.speed, settings.seconds, bundle=settings.bundle, garbage=settings.garbage,

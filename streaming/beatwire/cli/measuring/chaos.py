@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "beatwire chaos --minutes 5",
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json",
-    "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20",
+    "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20 --network-faults 20",
     "beatwire chaos --garbage 2 --bundle 8",
 )
 DISTURBANCES = "Disturbances"
@@ -35,6 +35,7 @@ class Events(StrEnum):
     FREEZE = "freeze"
     SCALE = "scale"
     BROKER = "broker"
+    NETWORK = "network"
     NONE = "none"
 
 
@@ -64,7 +65,8 @@ def chaos(
         option(
             "",
             "Which disturbances: kill (SIGKILL), freeze (SIGSTOP for 4-20 s), scale (more, fewer, others), "
-            "worker (these three), broker (killed or stopped, and started again), all, none.",
+            "worker (these three), broker (killed or stopped, and started again), network (connections cut, stalls, "
+            "writes refused, answers lost), all, none.",
             DISTURBANCES,
         ),
     ] = Events.ALL,
@@ -73,21 +75,23 @@ def chaos(
     freezes: Annotated[int, _count("freezes of a worker")] = 0,
     scale_changes: Annotated[int, _count("changes of the number of workers")] = 0,
     broker_restarts: Annotated[int, _count("restarts of the broker")] = 0,
+    network_faults: Annotated[int, _count("faults of the network")] = 0,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Disturb monitors on a real Kafka, and compare what they publish with an undisturbed run.
 
-    Starts a broker and a group of workers, plays recordings, and kills, freezes, stops and adds workers, or restarts
-    the broker. The same messages then go through one graph that nobody disturbs. With --kills, --freezes,
-    --scale-changes or --broker-restarts exactly these are made, however long it takes. --garbage 2 sends two unusable
+    Starts a broker and a group of workers, plays recordings, and kills, freezes, stops and adds workers, restarts the
+    broker, or disturbs the network between them. The same messages then go through one graph that nobody disturbs. With
+    --kills, --freezes, --scale-changes, --broker-restarts or --network-faults exactly these are made, however long it
+    takes. --garbage 2 sends two unusable
     messages behind each other one; their dead letters are compared as well. Alerts of the rule 'no data' are
     not compared: they depend on the clock. The exit code is 1 if anything is lost, twice or different.
     """
     from beatwire.bench.chaos.plan import Counts
     from beatwire.bench.chaos.run import Settings, run_chaos
 
-    counts = Counts(kills, freezes, scale_changes, broker_restarts)
+    counts = Counts(kills, freezes, scale_changes, broker_restarts, network_faults)
     settings = Settings(
         tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, bundle=bundle, garbage=garbage,
         workers=workers,

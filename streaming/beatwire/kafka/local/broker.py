@@ -27,6 +27,7 @@ from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
+from beatwire.kafka.local.network import Network
 from beatwire.kafka.reachability import broker_responds
 from beatwire.signals import stop_on_signals
 
@@ -48,7 +49,7 @@ node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
 listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners={protocol}://127.0.0.1:{port}
+advertised.listeners={protocol}://127.0.0.1:{advertised}
 listener.security.protocol.map={protocol}:{protocol},CONTROLLER:PLAINTEXT
 inter.broker.listener.name={protocol}
 log.dirs={logs}
@@ -123,6 +124,8 @@ class LocalKafka:
         The number of partitions of each topic; 0: no topics are created.
     security
         None: connections are plain and anonymous.
+    behind_network
+        Clients reach it through `network` only.
 
     Attributes
     ----------
@@ -130,6 +133,8 @@ class LocalKafka:
         ``host:port``.
     cluster : Cluster
         The same, as clients take it.
+    network : Network or None
+        Between clients and the node.
 
     Raises
     ------
@@ -145,6 +150,7 @@ class LocalKafka:
         *,
         partitions: int = 4,
         security: Security | None = None,
+        behind_network: bool = False,
     ) -> None:
         self._java, self._jars = find_java(), find_jars(jars)
         self._temporary = directory is None
@@ -153,7 +159,9 @@ class LocalKafka:
         self._controller = free_port()
         self._partitions, self._security = partitions, security
         self._process: subprocess.Popen[bytes] | None = None
-        self.bootstrap = f"127.0.0.1:{self._port}"
+        self.network = Network(self._port) if behind_network else None
+        self._advertised = self._port if self.network is None else self.network.port
+        self.bootstrap = f"127.0.0.1:{self._advertised}"
         self.cluster = Cluster(self.bootstrap, security.client if security is not None else {})
 
     def start(self) -> Self:
@@ -171,7 +179,10 @@ class LocalKafka:
         logs = self._directory / "logs"
         protocol, extra = ("PLAINTEXT", "") if self._security is None else self._security[:2]
         properties.write_text(
-            _PROPERTIES.format(protocol=protocol, port=self._port, controller=self._controller, logs=logs) + extra
+            _PROPERTIES.format(
+                protocol=protocol, port=self._port, advertised=self._advertised, controller=self._controller, logs=logs
+            )
+            + extra
         )
         if not (logs / "meta.properties").exists():
             self._format(properties)
@@ -223,6 +234,8 @@ class LocalKafka:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+        if self.network is not None:
+            self.network.close()
         if self._temporary:
             shutil.rmtree(self._directory, ignore_errors=True)
 
