@@ -29,8 +29,7 @@ def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random)
     if kind in BROKER:
         return _restart_broker(kind, workers, kafka, rng)
     if kind in NETWORK:
-        _disturb_network(kind, kafka, rng)
-        return True
+        return _disturb_network(kind, workers, kafka, rng)
     if kind is Kind.GROW:
         if len(workers.running) >= MOST_WORKERS:
             return False
@@ -70,13 +69,18 @@ def _restart_broker(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random
     return True
 
 
-def _disturb_network(kind: Kind, kafka: LocalKafka, rng: random.Random) -> None:
+def _disturb_network(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random) -> bool:
+    """Disturb the network, once every worker has joined: one that finds no broker gives up."""
     assert kafka.network is not None
+    if not workers.wait_ready(_START_S):
+        return False
     if kind is Kind.CUT:
         kafka.network.cut()
     elif kind is Kind.STALL:
-        kafka.network.stall(rng.uniform(*STALL_S))
+        kafka.network.stall(seconds := rng.uniform(*STALL_S))
+        time.sleep(seconds)
     elif kind is Kind.REFUSE:
         kafka.network.refuse(kafka.cluster.topic(rng.choice((names.BEATS, names.ALERTS))))
     else:
         kafka.network.lose_answer()
+    return True
