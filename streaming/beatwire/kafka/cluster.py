@@ -106,6 +106,7 @@ class Cluster:
             # By default a client discards its list of brokers when all are unreachable. Calls that still refer to one
             # of them never return, above all send_offsets_to_transaction (librdkafka issue 5511, seen with 2.16.0).
             "metadata.recovery.strategy": "none",
+            "reconnect.backoff.max.ms": 1_000,
             **dict(own or {}),
             **self.properties,
         }
@@ -113,7 +114,7 @@ class Cluster:
     def consumer(self, own: Mapping[str, Any]) -> Consumer:
         """Return a new consumer; raise UserError for a property that librdkafka does not accept."""
         with _properties_checked():
-            return Consumer(self.settings(own))
+            return Consumer(self.settings({"check.crcs": True, **own}))  # by default damaged samples are passed on
 
     def producer(self, own: Mapping[str, Any]) -> Producer:
         """Return a new producer; raise UserError for a property that librdkafka does not accept."""

@@ -23,6 +23,7 @@ RESERVED = {
     "acks": _GUARANTEE,
     "auto.commit.enable": _GUARANTEE,
     "auto.offset.reset": _GUARANTEE,
+    "check.crcs": _GUARANTEE,
     "delivery.report.only.error": _GUARANTEE,
     "enable.auto.commit": _GUARANTEE,
     "enable.auto.offset.store": _GUARANTEE,

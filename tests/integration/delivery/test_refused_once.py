@@ -1,4 +1,4 @@
-"""A message that a broker refuses while the next one is under way is sent again, and none is lost.
+"""What is refused or damaged on its way is sent again, and none is lost.
 
 A broker that knows nothing of a producer takes whatever sequence number comes first, and librdkafka (2.16) takes the
 acknowledgement of the next message for one of all before it: with several requests under way the first is lost.
@@ -13,6 +13,7 @@ from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.transactions import Transactions
 from beatwire.kafka.reading.readers import read_to_end
+from beatwire.kernels.intake.bundles import MAX_BUNDLE_BYTES
 from beatwire.wire import names
 from moments import wait_until
 
@@ -43,3 +44,19 @@ def test_a_message_that_was_refused_once_is_not_lost(need_kafka, opened):
             wait_until(lambda: kafka.network.refused == 1)
             sender.send(names.ALERTS, [b"bed-1"], [b"second"])
         assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS)] == [b"first", b"second"]
+
+
+def test_messages_that_were_damaged_on_their_way_are_read_again(need_kafka):
+    with LocalKafka(behind_network=True) as kafka:
+        with Sender(kafka.cluster) as sender:
+            sender.send(names.SAMPLES, [b"bed-1"], [b"samples"])
+        kafka.network.damage(b"samples")
+        assert [value for _, value in read_to_end(kafka.cluster, names.SAMPLES)] == [b"samples"]
+        assert not kafka.network.damages
+
+
+def test_the_largest_bundle_is_sent_and_messages_before_it_are_not_lost(kafka):
+    values = [b"before", bytes(MAX_BUNDLE_BYTES), b"after"]
+    with Sender(kafka.cluster) as sender:
+        sender.send(names.SAMPLES, [b"gateway"] * 3, values)
+    assert [value for _, value in read_to_end(kafka.cluster, names.SAMPLES)] == values

@@ -74,7 +74,6 @@ class GroupClient:
             "queued.max.messages.kbytes": _QUEUED_KB,
             "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
             "fetch.error.backoff.ms": 100,
-            "reconnect.backoff.max.ms": 1_000,
             "error_cb": self._on_error,
         }
         if protocol == "classic":

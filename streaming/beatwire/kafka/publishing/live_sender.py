@@ -9,6 +9,7 @@ replaced, and what waits is sent again. A chunk that arrives twice is discarded 
 
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
@@ -98,7 +99,7 @@ class LiveSender(Sender):
             self._progress_s = time.monotonic()
         for key, value, fields in zip(keys, values, headers, strict=True):
             while not self._queued(topic, key, value, fields):
-                self.producer.poll(0.05)
+                self._poll(0.05)
                 self.check()
             self._waiting.setdefault((topic, key), deque()).append((value, fields))
             self._left += 1
@@ -147,28 +148,36 @@ class LiveSender(Sender):
         while left := self.unacknowledged():
             if time.monotonic() > deadline:
                 self._raise_undelivered(left)
-            self.producer.flush(min(_CHECK_S, timeout_s))
+            try:
+                self.producer.flush(min(_CHECK_S, timeout_s))
+            except KafkaException as error:
+                self._raise_fatal(error)
             self.check()
 
     def _settings(self) -> Mapping[str, object]:
         return _SETTINGS | {"on_delivery": self._reports_of(self.replaced)}
 
     def _reports_of(self, number: int) -> Callable[[KafkaError | None, Message], None]:
-        """Return what handles the reports of one producer, until it is replaced."""
+        """Return what handles the reports of one producer, until it is replaced or its sender is gone."""
+        own = weakref.WeakMethod(self._on_report)
 
         def report(error: KafkaError | None, message: Message) -> None:
-            if number != self.replaced:
-                return
-            if error is None:
-                self._waiting[message.topic() or "", message.key()].popleft()
-                self._left -= 1
-                self._progress_s = time.monotonic()
-            elif error.code() < 0 or error.code() in _FORGOTTEN:
-                self._broken = True
-            else:
-                self._on_delivery(error, message)
+            if (handle := own()) is not None:
+                handle(number, error, message)
 
         return report
+
+    def _on_report(self, number: int, error: KafkaError | None, message: Message) -> None:
+        if number != self.replaced:
+            return
+        if error is None:
+            self._waiting[message.topic() or "", message.key()].popleft()
+            self._left -= 1
+            self._progress_s = time.monotonic()
+        elif error.code() < 0 or error.code() in _FORGOTTEN:
+            self._broken = True
+        else:
+            self._on_delivery(error, message)
 
     def _queued(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> bool:
         """Queue one message; return False if the buffer is full."""
@@ -192,7 +201,7 @@ class LiveSender(Sender):
         for (topic, key), values in self._waiting.items():
             for value, headers in list(values):
                 while not self._queued(topic, key, value, headers):
-                    self.producer.poll(0.05)
+                    self._poll(0.05)
 
     def _raise_fatal(self, error: KafkaException) -> None:
         """Raise UserError if this client may not write; a producer that has ended otherwise is replaced."""

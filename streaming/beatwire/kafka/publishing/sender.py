@@ -8,6 +8,7 @@ samples.
 import contextlib
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
@@ -28,15 +29,22 @@ _SETTINGS = {
     "linger.ms": 5,
     # A transaction that begins while the last one is being completed is refused and tried again after this time.
     "retry.backoff.ms": 5,
-    "batch.size": 1 << 20,
+    "batch.size": 1_000_000,  # a broker takes a little more by default
+    "message.max.bytes": 2 << 20,  # a bundle may have more than librdkafka's default
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 256 << 10,
-    "reconnect.backoff.max.ms": 1_000,
     "delivery.report.only.error": True,  # a message without error costs no call of Python
     "enable.idempotence": True,
     # With more, a message that is refused before the broker has seen one of this producer is lost if the next is taken.
     "max.in.flight.requests.per.connection": 1,
 }
+
+# Of a message: too large, or of records that the topic does not take. Other errors pass.
+_PERMANENT = {
+    KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.TOPIC_EXCEPTION, KafkaError.RECORD_LIST_TOO_LARGE,
+    KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, KafkaError.POLICY_VIOLATION, KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
+    KafkaError.INVALID_RECORD, *DENIED,
+}  # fmt: skip
 
 Headers = list[tuple[str, bytes]]
 
@@ -55,6 +63,8 @@ class Sender:
         As given.
     refused : str
         The broker's error message of the last message that it refused, else empty.
+    is_permanent : bool
+        The broker would refuse a message of those once more.
     """
 
     def __init__(self, cluster: Cluster, settings: Mapping[str, object] | None = None) -> None:
@@ -63,6 +73,7 @@ class Sender:
         self._failed = 0
         self._denied: KafkaError | None = None
         self.refused = ""
+        self.is_permanent = False
         self.producer = self._open(settings or {})
 
     def send_all(self, outgoing: Sequence[Outgoing]) -> None:
@@ -176,7 +187,13 @@ class Sender:
 
     def _open(self, settings: Mapping[str, object]) -> Producer:
         """Return a new producer."""
-        return self.cluster.producer(_SETTINGS | {"on_delivery": self._on_delivery} | dict(settings))
+        own = weakref.WeakMethod(self._on_delivery)  # a cycle would keep the client's thread-local storage, of which
+
+        def report(error: KafkaError | None, message: Message) -> None:  # a process has room for a thousand
+            if (handle := own()) is not None:
+                handle(error, message)
+
+        return self.cluster.producer(_SETTINGS | {"on_delivery": report} | dict(settings))
 
     def _produce_when_possible(
         self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None
@@ -196,6 +213,7 @@ class Sender:
             self._failed += 1
             if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
                 self.refused = f"{message.topic()}: {error.str()}"
+                self.is_permanent = self.is_permanent or error.code() in _PERMANENT
                 self._denied = error if error.code() in DENIED else None
 
     def _poll(self, wait_s: float = 0) -> None:

@@ -223,7 +223,7 @@ class Transactions:
         self.sender.raise_denied()
         if cause.code() in DENIED:
             raise self._cluster.denied("publish in transactions", cause) from error
-        if self.sender.refused:
+        if self.sender.is_permanent:
             raise FatalError(
                 f"kafka: expected {self._cluster} to accept every message; got {self.sender.refused}"
             ) from error

@@ -249,7 +249,6 @@ class Follower:
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 10,
                 "fetch.error.backoff.ms": 100,
-                "reconnect.backoff.max.ms": 1_000,
                 "error_cb": self._on_error,
             }
         )

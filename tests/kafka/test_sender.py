@@ -1,0 +1,48 @@
+"""Senders without a broker: which errors pass, and what is left of a sender that nobody uses any more."""
+
+import gc
+import weakref
+
+import pytest
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.publishing.live_sender import LiveSender
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.wire import names
+from confluent_kafka import KafkaError
+
+NOWHERE = Cluster("127.0.0.1:1")
+
+
+class Refused:
+    def topic(self) -> str:
+        return names.BEATS
+
+
+@pytest.mark.parametrize("kind", [Sender, LiveSender])
+def test_a_sender_that_is_not_used_any_more_frees_its_client_at_once(kind):
+    """Each client has thread-local storage of its own, of which a process has a thousand; cycles are collected late."""
+    gc.disable()
+    try:
+        sender = kind(NOWHERE)
+        sender.close()
+        left = weakref.ref(sender)
+        del sender
+        assert left() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_permanent"),
+    [
+        (KafkaError.CONCURRENT_TRANSACTIONS, False), (KafkaError.INVALID_TXN_STATE, False), (74, False), (89, False),
+        (KafkaError.MSG_SIZE_TOO_LARGE, True), (KafkaError.INVALID_RECORD, True),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, True),
+    ],
+)  # fmt: skip
+def test_only_an_error_that_would_come_again_is_permanent(code, is_permanent):
+    with Sender(NOWHERE) as sender:
+        sender._on_delivery(KafkaError(code), Refused())
+        assert sender.refused.startswith("ecg.beats: ")
+        assert sender.is_permanent is is_permanent
+        sender._failed = 0
