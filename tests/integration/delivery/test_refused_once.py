@@ -49,9 +49,9 @@ def test_a_message_that_was_refused_once_is_not_lost(need_kafka, opened):
 def test_messages_that_were_damaged_on_their_way_are_read_again(need_kafka):
     with LocalKafka(behind_network=True) as kafka:
         with Sender(kafka.cluster) as sender:
-            sender.send(names.SAMPLES, [b"bed-1"], [b"samples"])
-        kafka.network.damage(b"samples")
-        assert [value for _, value in read_to_end(kafka.cluster, names.SAMPLES)] == [b"samples"]
+            sender.send(names.SAMPLES, [b"bed-1"], [b"microvolts"])
+        kafka.network.damage(b"microvolts")
+        assert [value for _, value in read_to_end(kafka.cluster, names.SAMPLES)] == [b"microvolts"]
         assert not kafka.network.damages
 
 
