@@ -1,5 +1,6 @@
 """Messages that wait for the broker: in memory or on disk, in order, whatever ends in between."""
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -76,6 +77,38 @@ def test_a_spool_that_was_torn_gives_what_is_whole(tmp_path: Path) -> None:
     again = Spool(tmp_path)
     assert again.take(100, 0.0) == [message(k) for k in range(9)]
     again.close()
+
+
+@given(st.data(), st.integers(1, 12))
+def test_a_damage_costs_the_messages_that_it_hits_and_is_said(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, n: int
+) -> None:
+    folder = tmp_path_factory.mktemp("spool")
+    spool = Spool(folder)
+    spool.put([message(k) for k in range(n)])
+    spool.close()
+    (path,) = folder.glob("*.spool")
+    content = bytearray(path.read_bytes())
+    whole, ends = bytes(content), np.cumsum([len(outbox._entry(message(k))) for k in range(n)]).tolist()
+    kind = data.draw(st.sampled_from(["zeros behind", "zeros", "bit"]))
+    hit = data.draw(st.integers(0, len(content) - 1))
+    last = min(len(content) - 1, hit + data.draw(st.integers(0, 60))) if kind == "zeros" else hit
+    if kind == "zeros behind":
+        content += bytes(data.draw(st.integers(1, 200)))
+    elif kind == "zeros":
+        content[hit : last + 1] = bytes(last + 1 - hit)
+    else:
+        content[hit] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    spared = [k for k, (a, b) in enumerate(itertools.pairwise([0, *ends])) if content[a:b] == whole[a:b]]
+    again = Spool(folder)
+    assert again.take(100, 0.0) == [message(k) for k in spared]
+    between = bool(spared) and spared[-1] + 1 > len(spared)
+    assert again.lost == int(between)
+    again.finish()
+    again.close()
+    assert bool(list(folder.glob("*.damaged"))) == between
+    assert not list(folder.glob("*.spool"))
 
 
 def test_a_spool_belongs_to_one_process(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 In and out: messages, first in, first out. Several threads put, one takes.
 
-A file of a spool is a row of entries: lengths of key, value and headers, a checksum, and the bytes. One that was torn
-off at the end of a file is left out. A file is deleted when the broker has acknowledged all that is in it.
+A file of a spool is a row of entries: lengths of key, value and headers, a checksum, and the bytes. What is damaged is
+passed over, as the end of a file that was torn off. A file is deleted when the broker has acknowledged all that is in
+it; one with a damage before its last entry is kept under another name.
 """
 
 import json
@@ -23,13 +24,15 @@ from beatwire_producers.devices.chunks import Message
 MOST_BYTES = 256 << 20  # in memory
 _FILE_BYTES = 4 << 20
 _HEAD = struct.Struct("<IIII")  # bytes of key, value, headers; checksum
-_ENDING = ".spool"
+_ENDING, _DAMAGED = ".spool", ".damaged"
+_LEAST_HEADERS = 2  # bytes: an empty list
 
 
 class Outbox(Protocol):
-    """Messages that wait."""
+    """Messages that wait; ``loss`` says why some were lost."""
 
     lost: int
+    loss: str
 
     def put(self, messages: Sequence[Message]) -> None:
         """Add messages."""
@@ -62,7 +65,11 @@ class Memory:
     ----------
     lost : int
         Messages that were pushed out.
+    loss : str
+        Says so.
     """
+
+    loss = "no more room in memory; the oldest messages are lost (--spool FOLDER keeps them)"
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.lost = 0
@@ -111,12 +118,19 @@ class Spool:
     ----------
     left : int
         Messages that an earlier process has left.
+    lost : int
+        Places at which they were damaged: at least so many are lost.
+
+    loss : str
+        Says so.
 
     Raises
     ------
     UserError
         The folder cannot be written, or another process uses it.
     """
+
+    loss = f"files of the spool are damaged; messages are lost (what is left of them is kept as *{_DAMAGED})"
 
     def __init__(self, folder: Path) -> None:
         self.lost = 0
@@ -129,7 +143,10 @@ class Spool:
             raise UserError(f"--spool {folder}: expected a folder that can be written; got {error.strerror}") from error
         _lock(self._lock, folder)
         self._files = sorted(folder.glob(f"*{_ENDING}"))
-        self.left = sum(len(list(_entries(path.read_bytes()))) for path in self._files)
+        found = {path: _entries(path.read_bytes()) for path in self._files}
+        self.left = sum(len(entries) for entries, _ in found.values())
+        self.lost = sum(damages for _, damages in found.values())
+        self._damaged = {path for path, (_, damages) in found.items() if damages}
         self._waiting = self.left
         self._taken: list[Path] = []  # files that were taken whole
         self._number = max((int(path.stem) for path in self._files if path.stem.isdecimal()), default=0)
@@ -169,7 +186,7 @@ class Spool:
                 is_growing = self._written is not None and len(self._files) == 1
                 with self._files[0].open("rb") as file:
                     file.seek(self._read_from)
-                    for message, stop in _entries(file.read()):
+                    for message, stop in _entries(file.read())[0]:
                         taken.append(message)
                         end = stop
                         if len(taken) == most:
@@ -194,8 +211,7 @@ class Spool:
                 self._end_file()
                 self._taken.append(self._files.pop(0))
                 self._read_from = 0
-            for path in self._taken:
-                path.unlink(missing_ok=True)
+            self._delete(self._taken)
             self._taken.clear()
 
     def __len__(self) -> int:
@@ -205,8 +221,7 @@ class Spool:
         """Close the files; what the broker has not acknowledged stays."""
         with self._changed:
             if not self._waiting and not self._taken and len(self._files) <= 1 and self._is_acknowledged:
-                for path in self._files:
-                    path.unlink(missing_ok=True)
+                self._delete(self._files)
             try:
                 self._end_file()
             except OSError as error:
@@ -224,6 +239,13 @@ class Spool:
         self.all_acknowledged()
         self._is_acknowledged = True
 
+    def _delete(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            if path in self._damaged:
+                path.rename(path.with_suffix(_DAMAGED))
+            else:
+                path.unlink(missing_ok=True)
+
     def _end_file(self) -> None:
         if self._written is not None:
             written, self._written = self._written, None
@@ -240,19 +262,29 @@ def _entry(message: Message) -> bytes:
     return _HEAD.pack(len(message.key), len(message.value), len(headers), zlib.crc32(body)) + body
 
 
-def _entries(content: bytes) -> list[tuple[Message, int]]:
-    """Return the messages of a file, each with the byte after it; what is torn is left out."""
-    found, at = [], 0
+def _entries(content: bytes) -> tuple[list[tuple[Message, int]], int]:
+    """Return the messages of a file, each with the byte after it, and at how many places between them it is damaged."""
+    found, begin, at, damages = list[tuple[Message, int]](), 0, 0, 0
     while at + _HEAD.size <= len(content):
-        key, value, headers, checksum = _HEAD.unpack_from(content, at)
-        begin, stop = at + _HEAD.size, at + _HEAD.size + key + value + headers
-        body = content[begin:stop]
-        if stop > len(content) or zlib.crc32(body) != checksum:
-            break
-        fields = [(name, text.encode()) for name, text in json.loads(body[key + value :])]
-        found.append((Message(body[:key], body[key : key + value], fields or None), stop))
-        at = stop
-    return found
+        entry = _entry_at(content, at)
+        if entry is None:
+            at += 1
+            continue
+        damages += at > begin
+        found.append(entry)
+        begin = at = entry[1]
+    return found, damages
+
+
+def _entry_at(content: bytes, at: int) -> tuple[Message, int] | None:
+    """Return the message that begins at a byte, and the byte after it; None if none does."""
+    key, value, headers, checksum = _HEAD.unpack_from(content, at)
+    begin, stop = at + _HEAD.size, at + _HEAD.size + key + value + headers
+    if headers < _LEAST_HEADERS or stop > len(content) or zlib.crc32(content[begin:stop]) != checksum:
+        return None
+    body = content[begin:stop]
+    fields = [(name, text.encode()) for name, text in json.loads(body[key + value :])]
+    return Message(body[:key], body[key : key + value], fields or None), stop
 
 
 def _lock(file: object, folder: Path) -> None:

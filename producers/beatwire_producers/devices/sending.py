@@ -106,5 +106,5 @@ class Sending:
             self._say(f"broker: takes fewer messages than come; {waiting:,} wait")
         if self._outbox.lost > self._lost:
             if not self._lost:
-                self._say("broker: no more room in memory; the oldest messages are lost (--spool FOLDER keeps them)")
+                self._say(f"broker: {self._outbox.loss}")
             self._lost = self._outbox.lost
