@@ -27,7 +27,7 @@ session of a stream, int64. All arrays are on the host except the rings and thos
 of integer tables, the other modules have the NamedTuples that kernels take.
 """
 
-from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U64, Bool
+from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U16, U64, Bool
 from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Terms, TickBeats, Windows
 from beatwire.records.rejects import REJECT_KINDS, Fault, Rejects
 from beatwire.records.retention import Expired
@@ -43,6 +43,7 @@ __all__ = [
     "I64",
     "REJECT_KINDS",
     "U8",
+    "U16",
     "U64",
     "Acknowledgement",
     "Alerts",

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I32, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I32, I64, U8, U16, Bool
 
 
 class RhythmBeats(NamedTuple):
@@ -22,13 +22,13 @@ class RhythmBeats(NamedTuple):
 class RhythmMemory(NamedTuple):
     """The last beats and blocks of every slot.
 
-    interval int32 [slots, BEATS]     samples from the beat before to each of the last beats, a ring
+    interval uint16 [slots, BEATS]    samples from the beat before to each of the last beats, a ring
     flags    uint8 [slots, BEATS]     of each, see ``kernels.rhythms.beat_ring``
     numbers  int64 [slots, NUMBERS]   see ``kernels.rhythms.rhythm``
     past     int32 [slots, COLUMNS]   slopes and waves of the last blocks, see ``kernels.rhythms.rest``
     """
 
-    interval: I32
+    interval: U16
     flags: U8
     numbers: I64
     past: I32

@@ -12,8 +12,8 @@ wave: before the QRS complex the beats do not look like their mean, as they do i
 beats.
 """
 
-from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
-from beatwire.records import F32, I32, U8
+from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, LONGEST, UNKNOWN, UNSURE
+from beatwire.records import F32, U8, U16
 
 MINUTE_S = 60.0
 FEWEST = 12  # intervals
@@ -30,7 +30,7 @@ DOUBTFUL_SHARE = 12  # the feature "doubtful"
 FIRST_NORMAL = 16  # the measures of the normal beat, written by ``kernels.rhythms.rhythm``
 
 
-def write_features(rate_hz: float, count: int, intervals: I32, flags: U8, features: F32) -> bool:
+def write_features(rate_hz: float, count: int, intervals: U16, flags: U8, features: F32) -> bool:
     """Write the features of the last beats, and return True; False if they are too few or regular.
 
     Parameters
@@ -64,12 +64,12 @@ def write_features(rate_hz: float, count: int, intervals: I32, flags: U8, featur
     return True
 
 
-def interval(k: int, count: int, intervals: I32) -> int:
+def interval(k: int, count: int, intervals: U16) -> int:
     """Return the ``k``-th last interval in samples."""
-    return int(intervals[(count - 1 - k) % BEATS])
+    return int(intervals[(count - 1 - k) % BEATS]) & LONGEST  # in machine code signed from here on
 
 
-def share_unlike(n: int, count: int, intervals: I32) -> float:
+def share_unlike(n: int, count: int, intervals: U16) -> float:
     """Return the share of intervals that differ from the one before by more than 5 % of the shorter one."""
     unlike = 0
     for k in range(n - 1):
@@ -78,7 +78,7 @@ def share_unlike(n: int, count: int, intervals: I32) -> float:
     return unlike / (n - 1)
 
 
-def typical_interval(n: int, count: int, intervals: I32) -> int:
+def typical_interval(n: int, count: int, intervals: U16) -> int:
     """Return the median of the last ``n`` intervals, the lower one of two."""
     found = 0
     for p in range(n):
@@ -96,7 +96,7 @@ def cell(difference: int, typical: int) -> int:
     return min(MOST_CELLS, max(-MOST_CELLS, (2 * CELL * difference + typical) // (2 * typical)))
 
 
-def write_shares(n: int, count: int, intervals: I32, typical: int, features: F32) -> None:
+def write_shares(n: int, count: int, intervals: U16, typical: int, features: F32) -> None:
     """Write the features that are shares of intervals, of differences and of pairs of these."""
     by_10 = by_20 = pairs = near = zeros = alike = turns = short = long = 0
     total = 0
@@ -136,7 +136,7 @@ def is_near(value: int, typical: int) -> bool:
     return 100 * abs(value - typical) < 12 * typical
 
 
-def share_of_cells(n: int, count: int, intervals: I32, typical: int) -> float:
+def share_of_cells(n: int, count: int, intervals: U16, typical: int) -> float:
     """Return the number of cells that pairs of consecutive differences fill, over the number of pairs."""
     filled = 0
     for p in range(n - 2):
@@ -151,7 +151,7 @@ def share_of_cells(n: int, count: int, intervals: I32, typical: int) -> float:
     return filled / (n - 2)
 
 
-def pair_of_cells(k: int, count: int, intervals: I32, typical: int) -> tuple[int, int]:
+def pair_of_cells(k: int, count: int, intervals: U16, typical: int) -> tuple[int, int]:
     """Return the cells of the ``k``-th last difference of intervals and of the one before."""
     newest, middle, oldest = (
         interval(k, count, intervals), interval(k + 1, count, intervals), interval(k + 2, count, intervals),

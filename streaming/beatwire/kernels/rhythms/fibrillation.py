@@ -7,7 +7,7 @@ State: none
 
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.wave_shape import NUMBERS, known_number
-from beatwire.records import F32, I32, I64, U8
+from beatwire.records import F32, I64, U8, U16
 
 BLOCKS = 3  # that a judgement reads
 BEATS_S = 6.0  # of the beats
@@ -22,7 +22,7 @@ FIRST_OF_BEATS = 3 * NUMBERS
 
 
 def write_features(
-    end: int, rate_hz: float, blocks: I64, count: int, last_beat: int, intervals: I32, flags: U8, features: F32
+    end: int, rate_hz: float, blocks: I64, count: int, last_beat: int, intervals: U16, flags: U8, features: F32
 ) -> None:
     """Write the features of the block that ends at sample ``end``.
 
@@ -47,7 +47,7 @@ def write_features(
 
 
 def write_features_of_beats(
-    end: int, rate_hz: float, count: int, last_beat: int, intervals: I32, flags: U8, features: F32
+    end: int, rate_hz: float, count: int, last_beat: int, intervals: U16, flags: U8, features: F32
 ) -> None:
     """Write how many beats there were, how doubtful, and mean and range of their intervals in milliseconds."""
     last = end - int(MARGIN_S * rate_hz)

@@ -23,7 +23,7 @@ from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, 
 from beatwire.kernels.rhythms.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy, is_too_fast
 from beatwire.kernels.rhythms.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
-from beatwire.records import F32, F64, I32, I64, U8
+from beatwire.records import F32, F64, I32, I64, U8, U16
 from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, BLOCK, RESTART
@@ -113,7 +113,7 @@ def judge_rhythm(
             judged.rhythm.possible[value] = numbers[AF_BITS] != 0
 
 
-def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: I32, flags: U8, numbers: I64) -> None:
+def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: U16, flags: U8, numbers: I64) -> None:
     """Store beat ``b`` of the tick."""
     flag = 0 if beats.rr_s[b] > 0.0 else UNKNOWN
     if beats.expected_errors[b] > DOUBTFUL_ERRORS:
@@ -129,7 +129,7 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: I32, flags: U
     numbers[COUNT] += 1
 
 
-def write_medians(errors: float, rate_hz: float, intervals: I32, flags: U8, numbers: I64, medians: F64) -> None:
+def write_medians(errors: float, rate_hz: float, intervals: U16, flags: U8, numbers: I64, medians: F64) -> None:
     """Write the median of the last 16, 8 and 4 intervals in seconds; NaN if there are fewer, or too many errors.
 
     A slow rate is not known either if most of its beats are noisy.
@@ -156,7 +156,7 @@ def are_noisy(n: int, count: int, flags: U8) -> bool:
     return 2 * noisy > n + 1
 
 
-def median_interval(n: int, count: int, intervals: I32) -> float:
+def median_interval(n: int, count: int, intervals: U16) -> float:
     """Return the median of the last ``n`` intervals in samples, ``n`` even, by counting."""
     lower = upper = 0
     for p in range(n):
@@ -172,7 +172,7 @@ def median_interval(n: int, count: int, intervals: I32) -> float:
 
 
 def judge_block(
-    end: int, value: int, rate_hz: float, intervals: I32, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
+    end: int, value: int, rate_hz: float, intervals: U16, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
 ) -> float:
     """Return the logit that fibrillation fills the last blocks; NaN if the block has no description."""
     if value & DESCRIBED == 0:
@@ -216,7 +216,7 @@ def judge_beat(
     sample: int,
     errors: float,
     rate_hz: float,
-    intervals: I32,
+    intervals: U16,
     flags: U8,
     numbers: I64,
     trees: JudgeTrees,

@@ -31,9 +31,9 @@ from beatwire.stages.support.runs import runs_of
 
 @dataclass(slots=True)
 class State:
-    """The judges, the memory of the slots, and scratch; ``judged`` is what was found in the last tick.
+    """The judges, and the memory of the slots.
 
-    keeps_features   True: ``judged.features`` has a row for each event, for training
+    keeps_features   True: ``judged`` is what was found in the last tick, with features of each event, for training
     """
 
     judges: Judges
@@ -54,9 +54,8 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     b, e = len(tick.slot), len(events)
     found = Rhythm(np.full((b, rhythm.SPANS), np.nan), *(np.zeros(b, np.bool_) for _ in range(3)))
     rows = e if state.keeps_features else 1
-    state.judged = judged = Judged(
-        np.empty_like(events), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.empty(e)
-    )
+    judged = Judged(np.empty_like(events), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.empty(e))
+    state.judged = judged if state.keeps_features else None
     if e == 0:
         return state, replace(tick, rhythm=found)
     n, run = runs_of(events, tick.run)
@@ -84,7 +83,7 @@ def without_premature(tick: TickBeats) -> TickBeats:
 def _memory(slots: int) -> RhythmMemory:
     """Return the memory of slots without beats."""
     return RhythmMemory(
-        np.zeros((slots, BEATS), np.int32),
+        np.zeros((slots, BEATS), np.uint16),
         np.zeros((slots, BEATS), np.uint8),
         np.zeros((slots, rhythm.NUMBERS), np.int64),
         np.zeros((slots, rest.COLUMNS), np.int32),
