@@ -92,3 +92,13 @@ def test_the_level_of_a_stream_whose_beats_straddle_the_largest_of_any_heart_is_
     quarters[quiet : quiet + 4] = [600] * 4
     known = levels_of(quarters, high=round(1100 * share))[20:]
     assert set(known) <= {(1000, 1000), (1100, 1100)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, (1 << 31) - 1)), max_size=60))
+def test_two_maxima_that_share_a_number_do_not_change_each_other(stored: list[tuple[int, int]]) -> None:
+    maxima, kept = np.zeros(MAXIMA_COLUMNS, np.int64), {}
+    for number, value in stored:
+        level.keep(maxima, level.FIRST_QUARTER, number, value)
+        kept[number] = value
+    assert [level.kept(maxima, level.FIRST_QUARTER, k) for k in range(20)] == [kept.get(k, 0) for k in range(20)]
+    assert not maxima[: level.FIRST_QUARTER].any()

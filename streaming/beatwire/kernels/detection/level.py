@@ -20,8 +20,10 @@ Columns of the state::
     MAXIMA_KNOWN     1 if it is known from blocks
     MAXIMA_CUT       the block maxima of the level are at most that
     MAXIMA_QUARTER   the quarter of a block that has begun, counted from sample 0
-    FIRST_MAXIMUM + (b % KEPT_BLOCKS)    maximum of block b
-    FIRST_QUARTER + (q % KEPT_QUARTERS)  maximum of quarter q % 4 of block q // 4
+    FIRST_MAXIMUM    the maximum of block b is number b % KEPT_BLOCKS from here on (``kept``)
+    FIRST_QUARTER    the same of quarter q % 4 of block q // 4, number q % KEPT_QUARTERS
+
+Maxima are int32 and at least 0: two of them share an int64.
 """
 
 from beatwire.records import I64
@@ -40,8 +42,21 @@ NO_CUT = 1 << 31  # above every response, which is int32
     MAXIMA_ABSORBED, MAXIMA_BEGUN, MAXIMA_PART, MAXIMA_COMPLETE, MAXIMA_MEDIAN, MAXIMA_QUANTILE, MAXIMA_KNOWN,
     MAXIMA_CUT, MAXIMA_QUARTER, FIRST_MAXIMUM,
 ) = range(10)  # fmt: skip
-FIRST_QUARTER = FIRST_MAXIMUM + KEPT_BLOCKS
-MAXIMA_COLUMNS = FIRST_QUARTER + KEPT_QUARTERS
+PAIR_BITS = 32
+LOWER = (1 << PAIR_BITS) - 1
+FIRST_QUARTER = FIRST_MAXIMUM + KEPT_BLOCKS // 2
+MAXIMA_COLUMNS = FIRST_QUARTER + KEPT_QUARTERS // 2
+
+
+def kept(maxima: I64, first: int, number: int) -> int:
+    """Return a maximum of a block or of a quarter; ``first`` is the column where these begin."""
+    return (int(maxima[first + number // 2]) >> (PAIR_BITS * (number % 2))) & LOWER
+
+
+def keep(maxima: I64, first: int, number: int, value: int) -> None:
+    """Store a maximum of a block or of a quarter."""
+    pair = int(maxima[first + number // 2])
+    maxima[first + number // 2] = (pair & LOWER) | (value << PAIR_BITS) if number % 2 > 0 else (pair & ~LOWER) | value
 
 
 def begin_level(maxima: I64, first: int, block: int) -> None:
@@ -85,7 +100,7 @@ def rank(maxima: I64, last: int, n: int, k: int, cut: int) -> int:
         same = 0
         at = last % KEPT_BLOCKS
         for _ in range(n):
-            value = int(maxima[FIRST_MAXIMUM + at])
+            value = kept(maxima, FIRST_MAXIMUM, at)
             at = KEPT_BLOCKS - 1 if at == 0 else at - 1
             if value < bound:
                 same = 1 if value > found else same + (value == found)
@@ -102,7 +117,7 @@ def count_undisturbed(maxima: I64, last: int, n: int, cut: int) -> int:
     count = 0
     at = last % KEPT_BLOCKS
     for _ in range(n):
-        count += int(maxima[FIRST_MAXIMUM + at]) <= cut
+        count += kept(maxima, FIRST_MAXIMUM, at) <= cut
         at = KEPT_BLOCKS - 1 if at == 0 else at - 1
     return count
 
@@ -116,7 +131,7 @@ def quietest(maxima: I64, last: int, n: int) -> tuple[int, int]:
     one = two = three = 0  # maxima of the quarters after, the latest of them last
     at = (QUARTERS * (last + 1) - 1) % KEPT_QUARTERS
     for k in range(QUARTERS * n):
-        value = int(maxima[FIRST_QUARTER + at])
+        value = kept(maxima, FIRST_QUARTER, at)
         at = KEPT_QUARTERS - 1 if at == 0 else at - 1
         if k >= QUARTERS - 1:
             maximum = max(max(0, value), max(one, max(two, three)))
@@ -175,13 +190,13 @@ def take_part(maxima: I64, value: int, end: int, block: int, whole: bool, low: i
         maxima[MAXIMA_MEDIAN] = maxima[MAXIMA_QUANTILE] = so_far if so_far <= high else 0
     if end < end_of(quarter, block):
         return
-    maxima[FIRST_QUARTER + quarter % KEPT_QUARTERS] = maxima[MAXIMA_PART]
+    keep(maxima, FIRST_QUARTER, quarter % KEPT_QUARTERS, int(maxima[MAXIMA_PART]))
     maxima[MAXIMA_PART] = 0
     maxima[MAXIMA_QUARTER] = quarter + 1
     if end < (number + 1) * block:
         return
     if whole:
-        maxima[FIRST_MAXIMUM + number % KEPT_BLOCKS] = maxima[MAXIMA_BEGUN]
+        keep(maxima, FIRST_MAXIMUM, number % KEPT_BLOCKS, int(maxima[MAXIMA_BEGUN]))
         maxima[MAXIMA_COMPLETE] = min(KEPT_BLOCKS, int(maxima[MAXIMA_COMPLETE]) + 1)
         find_level(maxima, number, low, high)
     maxima[MAXIMA_BEGUN] = 0
