@@ -3,6 +3,7 @@
 import json
 from importlib import resources
 
+import numpy as np
 import pytest
 from beatwire.alerts.limits import ORDER, SETTABLE, check_limits
 from beatwire.alerts.rules import NUMBERS, RULES, SERVICE_RULES, number_of
@@ -11,6 +12,8 @@ from beatwire.configuration.ranges import UNITS
 from beatwire.errors import UserError
 from beatwire.kernels.alerts import alert_state
 from beatwire.kernels.intake import senders
+from hypothesis import given
+from hypothesis import strategies as st
 
 EVERY = (*RULES, *SERVICE_RULES)
 NAMES = [rule.name for rule in EVERY]
@@ -90,3 +93,16 @@ def test_a_rule_that_raises_a_priority_has_the_name_and_the_texts_of_another_one
         )  # fmt: skip
         assert (below.priority, rule.priority) == ("medium", "high")
         assert number_of(rule.name, rule.priority) == rule.number
+
+
+@given(st.lists(st.tuples(st.sampled_from(range(len(RULES))), st.integers(0, alert_state.NEVER_BEATS)), max_size=60))
+def test_the_beats_since_rules_held_are_each_rules_own(stored: list[tuple[int, int]]) -> None:
+    row = np.zeros(alert_state.STATE_COLUMNS, np.int64)
+    alert_state.forget_rules(row)
+    held = dict.fromkeys(range(len(RULES)), alert_state.NEVER_BEATS)
+    for rule, beats in stored:
+        alert_state.set_since(row, rule, beats)
+        held[rule] = beats
+    assert {rule: alert_state.since_of(row, rule) for rule in held} == held
+    assert row[alert_state.SINCE_VENTRICULAR] == alert_state.NEVER
+    assert (row >= 0).all()

@@ -49,6 +49,7 @@ FREQUENT = NUMBERS["frequent ventricular beats"]
 SUPRAVENTRICULAR = NUMBERS["supraventricular tachycardia"]
 CONFLICTING = NUMBERS["conflicting senders"]
 RULES = len(TABLE)
+RULES_PER_COLUMN = 7  # bytes of an int64 of ``SINCE``: the sign is not used
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
 # Columns of ``kernels.alerts.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last
@@ -78,7 +79,8 @@ OFF, ON, LATCHED = range(3)
 #   ECTOPY          columns of ``kernels.alerts.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.alerts.unjudged``
-#   SINCE + rule    beats, of ventricular tachycardia samples, since the rule last held; at most those of its hold
+#   SINCE           beats since each rule last held, at most those of its hold, in a byte each (``since_of``)
+#   SINCE_VENTRICULAR  the same of ventricular tachycardia, in samples
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
@@ -86,7 +88,9 @@ OFF, ON, LATCHED = range(3)
 ) = range(15)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
-FIRST_ONSET = SINCE + RULES
+SINCE_COLUMNS = -(-RULES // RULES_PER_COLUMN)
+SINCE_VENTRICULAR = SINCE + SINCE_COLUMNS
+FIRST_ONSET = SINCE_VENTRICULAR + 1
 STATE_COLUMNS = FIRST_ONSET + RULES
 
 MOST_TRANSITIONS = 2 * RULES  # of an event: before it is applied, alerts of its time may begin and end
@@ -94,7 +98,9 @@ MOST_TRANSITIONS = 2 * RULES  # of an event: before it is applied, alerts of its
 HOLD_BEATS = 8  # an alert of beats ends when its rule has not held for so many
 FAST_HOLD_BEATS = 24  # one of a fast rate: a rate about its limit is one alert, not one for each time it passes it
 VENTRICULAR_HOLD_S = 12.0  # one of ventricular tachycardia: so many beats of 120/min; more is beyond the horizon
-NEVER = 1 << 40  # in ``SINCE``: the rule has not held
+NEVER = 1 << 40  # in ``SINCE_VENTRICULAR``: the rule has not held
+NEVER_BEATS = 255  # the same in ``SINCE``
+NONE_HELD = (1 << (8 * RULES_PER_COLUMN)) - 1  # a column of ``SINCE`` whose rules have not held
 RECENT_BEATS = 8  # of the rule of anomalous beats
 FEWEST_ANOMALOUS = 3  # of these
 EIGHT_BITS, TWO_BITS = 255, 3
@@ -151,15 +157,38 @@ def hold_of(rule: int) -> int:
     return FAST_HOLD_BEATS if rule == EXTREME_TACHYCARDIA or rule == TACHYCARDIA else HOLD_BEATS
 
 
-def hold_for(row: I64, rule: int, holds: bool, passed: int, hold: int) -> bool:
-    """Return True until a rule has not held for ``hold``; ``passed``: since the last beat. Both in beats or samples."""
-    row[SINCE + rule] = 0 if holds else min(hold, int(row[SINCE + rule]) + passed)
-    return int(row[SINCE + rule]) < hold
+def since_of(row: I64, rule: int) -> int:
+    """Return the beats since a rule last held, at most those of its hold; ``NEVER_BEATS``: it has not held."""
+    return (int(row[SINCE + rule // RULES_PER_COLUMN]) >> (8 * (rule % RULES_PER_COLUMN))) & NEVER_BEATS
+
+
+def set_since(row: I64, rule: int, beats: int) -> None:
+    """Store the beats since a rule last held."""
+    column, shift = SINCE + rule // RULES_PER_COLUMN, 8 * (rule % RULES_PER_COLUMN)
+    row[column] = (int(row[column]) & ~(NEVER_BEATS << shift)) | (beats << shift)
+
+
+def forget_rules(row: I64) -> None:
+    """Store that no rule has held."""
+    for column in range(SINCE, SINCE_VENTRICULAR):
+        row[column] = NONE_HELD
+    row[SINCE_VENTRICULAR] = NEVER
+
+
+def hold_samples(row: I64, holds: bool, passed: int, hold: int) -> bool:
+    """Return True until the rule of ventricular tachycardia has not held for ``hold`` samples.
+
+    ``passed``: samples since the last beat.
+    """
+    row[SINCE_VENTRICULAR] = 0 if holds else min(hold, int(row[SINCE_VENTRICULAR]) + passed)
+    return int(row[SINCE_VENTRICULAR]) < hold
 
 
 def hold_rule(row: I64, rule: int, holds: bool, beats: int) -> bool:
     """Return True until a rule of beats has not held for ``hold_of``; a long interval counts as several beats."""
-    return hold_for(row, rule, holds, beats, hold_of(rule))
+    since = 0 if holds else min(hold_of(rule), since_of(row, rule) + beats)
+    set_since(row, rule, since)
+    return since < hold_of(rule)
 
 
 def count_bits(bits: int, n: int) -> int:

@@ -28,8 +28,8 @@ from beatwire.kernels.alerts.alert_state import (
     TRIGEMINY,
     VENTRICULAR,
     count_bits,
-    hold_for,
     hold_rule,
+    hold_samples,
     set_alert,
 )
 from beatwire.kernels.classes.beat_class import S, V
@@ -111,7 +111,7 @@ def apply_runs(
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    held = hold_for(row, VENTRICULAR, found, passed, int(lengths[VENTRICULAR_HOLD_SAMPLES]))
+    held = hold_samples(row, found, passed, int(lengths[VENTRICULAR_HOLD_SAMPLES]))
     holds = is_undominated(row, VENTRICULAR, found, held, sample)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
     held = hold_rule(row, RUN_OF_BEATS, is_run, counted)

@@ -36,7 +36,6 @@ from beatwire.kernels.alerts.alert_state import (
     LIMITS,
     LONG_UNJUDGED,
     MOST_TRANSITIONS,
-    NEVER,
     NO_DATA,
     NOT_MONITORED,
     POSSIBLE_BITS,
@@ -50,6 +49,7 @@ from beatwire.kernels.alerts.alert_state import (
     WAVE_BITS,
     WAVE_BLOCKS,
     add_bit,
+    forget_rules,
     is_on,
     outlasts_restart,
     set_alert,
@@ -127,7 +127,7 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
                 n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
             elif onset >= 0 and (row[SESSION] != session or onset > sample):
                 row[FIRST_ONSET + rule] = sample
-        row[SINCE + rule] = NEVER
+    forget_rules(row)
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample

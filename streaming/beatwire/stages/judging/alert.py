@@ -165,9 +165,10 @@ def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) ->
 
 def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
     """Take from the log whether an irregular rhythm is on; ``alert`` is empty if none is."""
-    since, onset = alert_state.SINCE + alert_state.IRREGULAR, alert_state.FIRST_ONSET + alert_state.IRREGULAR
+    onset = alert_state.FIRST_ONSET + alert_state.IRREGULAR
+    held = alert_state.since_of(row, alert_state.IRREGULAR) == 0
     if row[alert_state.IS_KNOWN]:
-        row[onset] = alert["onset"] if row[since] == 0 and alert.get("session") == row[alert_state.SESSION] else -1
+        row[onset] = alert["onset"] if held and alert.get("session") == row[alert_state.SESSION] else -1
 
 
 def _drop_hidden(row: I64, logged: Mapping[int, dict[str, Any]]) -> None:
