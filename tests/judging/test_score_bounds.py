@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from beatwire.kernels.scores import history
+from beatwire.kernels.scores import history, stored_beat
 from beatwire.pipeline.parts import Models
 from beatwire.pipeline.settings import Settings
 from beatwire.records import F64, Terms
@@ -18,10 +18,10 @@ TIME_US, RR, SCORE, ERROR, LATENT = range(5)
 
 def terms_against(past: F64, errors: F64, latent: F64) -> tuple[float, float]:
     """Return the terms ``history`` and ``population`` of a beat whose references are all past ones."""
-    stored = np.floor(history.LATENT_PARTS * past + 0.5).astype(np.int16)
-    near = np.array([history.closeness_of(error) for error in errors], np.uint8)
+    stored = np.floor(stored_beat.LATENT_PARTS * past + 0.5).astype(np.int16)
+    near = np.array([stored_beat.closeness_of(error) for error in errors], np.uint8)
     distance, spread, usual = history.distance_to_references(
-        0, latent[None].astype(np.float32), stored, near, np.ones(len(past), np.float32), 0.5, 0, len(past)
+        0, latent[None].astype(np.float32), stored, near, np.ones(len(past), np.int16), 1, 0, len(past)
     )
     spread_term = history.SPREAD_EXPONENT * math.log(spread + history.SPREAD_OFFSET)
     return math.log(distance + history.DISTANCE_OFFSET) - spread_term, 2.0 - history.USUAL_SHARE * usual
@@ -42,11 +42,11 @@ def test_stored_latents_and_errors_that_are_rounded_otherwise_change_a_score_by_
     rng = np.random.default_rng(seed)
     past, latent = spread * rng.standard_normal((n, 8)), distance * rng.standard_normal(8)
     errors, other = usual + rng.uniform(0, 1, n), past.copy()
-    near = np.array([history.closeness_of(error) for error in errors])
+    near = np.array([stored_beat.closeness_of(error) for error in errors])
     near[rng.integers(0, n, moved)] -= 1
-    errors = [errors, -2 * np.log(near / history.CLOSENESS_PARTS)]
+    errors = [errors, -2 * np.log(near / stored_beat.CLOSENESS_PARTS)]
     for k, j in zip(rng.integers(0, n, moved), rng.integers(0, 8, moved), strict=True):
-        other[k, j] += rng.choice([-1, 1]) / history.LATENT_PARTS
+        other[k, j] += rng.choice([-1, 1]) / stored_beat.LATENT_PARTS
     terms = np.array([terms_against(past, errors[0], latent), terms_against(other, errors[1], latent)], np.float32)
     column = np.array([0.0, 0.0], np.float32)
     scores = score_terms(
@@ -65,7 +65,7 @@ def test_stored_latents_and_errors_that_are_rounded_otherwise_change_a_score_by_
     assert abs(scores[0] - scores[1]) <= bounds[-1] < 0.0101 + 2 * ORDER * (1 + abs(scores[1]))
 
 
-@pytest.mark.parametrize(("column", "step"), [(LATENT + 3, 1 / history.LATENT_PARTS), (ERROR, 0.1)])
+@pytest.mark.parametrize(("column", "step"), [(LATENT + 3, 1 / stored_beat.LATENT_PARTS), (ERROR, 0.1)])
 @pytest.mark.parametrize("later_s", [1.0, 61.0])
 def test_a_score_is_exact_unless_a_beat_of_the_minute_before_is_stored_otherwise(
     later_s: float, column: int, step: float

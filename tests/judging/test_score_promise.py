@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 MODEL = load_model()
+RATE_HZ = 500.0
 
 
 def score_of(beats: WindowedBeats) -> tuple[np.ndarray, Terms]:
@@ -18,6 +19,7 @@ def score_of(beats: WindowedBeats) -> tuple[np.ndarray, Terms]:
 
 def beats_of(intervals_s: np.ndarray, ventricular: np.ndarray, seed: int = 0) -> WindowedBeats:
     """Return the beats of one stream: narrow ones, and wide ventricular ones, with noise."""
+    intervals_s = np.rint(intervals_s * RATE_HZ) / RATE_HZ
     n, t = len(intervals_s), np.linspace(-1, 1, 256)
     narrow = (1 - (t / 0.08) ** 2) * np.exp(-((t / 0.08) ** 2) / 2)
     wide = -np.exp(-((t / 0.3) ** 2)) + 0.6 * np.exp(-(((t - 0.5) / 0.2) ** 2))
@@ -26,7 +28,7 @@ def beats_of(intervals_s: np.ndarray, ventricular: np.ndarray, seed: int = 0) ->
     known = np.where(np.arange(n) == 0, np.nan, intervals_s)
     return WindowedBeats(
         np.zeros(n, np.int64), np.cumsum(intervals_s), known, np.arange(n) == 0, shapes.astype(np.float32),
-        np.full(n, 100.0, np.float32),
+        np.full(n, 100.0, np.float32), RATE_HZ,
     )  # fmt: skip
 
 

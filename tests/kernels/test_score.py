@@ -7,13 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from beatwire.backends.network import embed
-from beatwire.kernels.scores import history
+from beatwire.kernels.scores import history, stored_beat
 from beatwire.model.checkpoint import load_model
 from beatwire.records import Terms
 from beatwire.stages.detection.history import Memory, WindowedBeats, terms_of
 from beatwire.stages.score import BY_HISTORY, BY_POPULATION, SCORE_HORIZON_S, score_terms
 
 MODEL = load_model()
+RATE_HZ = 1000.0
 
 
 def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
@@ -21,6 +22,7 @@ def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
     rng = np.random.default_rng(seed)
     slot = np.repeat(np.arange(slots), each)
     rr = rng.normal(0.8, 0.02, (slots, each)) * np.where(rng.random((slots, each)) < 0.1, 0.6, 1.0)
+    rr = np.rint(rr * RATE_HZ) / RATE_HZ
     time_s = np.cumsum(rr, axis=1).ravel()
     rr = rr.ravel()
     rr[rng.random(len(rr)) < 0.03] = np.nan
@@ -31,13 +33,14 @@ def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
     shape /= np.sqrt(np.mean(shape**2, axis=1, keepdims=True))
     amplitude = np.exp(rng.normal(5, 0.2, len(slot)))
     amplitude[rng.random(len(slot)) < 0.03] = np.nan
-    seen = WindowedBeats(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
+    seen = WindowedBeats(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32), RATE_HZ)
     mixed = np.lexsort((slot, time_s))
     return pick(seen, mixed)
 
 
 def pick(beats: WindowedBeats, rows: np.ndarray) -> WindowedBeats:
-    return WindowedBeats(*(getattr(beats, f.name)[rows] for f in fields(WindowedBeats)))
+    columns = [f.name for f in fields(WindowedBeats) if f.name != "rate_hz"]
+    return replace(beats, **{name: getattr(beats, name)[rows] for name in columns})
 
 
 def score_of(beats: WindowedBeats, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
@@ -89,6 +92,18 @@ def test_a_restart_clears_the_history() -> None:
     np.testing.assert_allclose(score_of(beats)[0][100:], score_of(fresh)[0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("pause_s", [50.0, 62.0, 64.5, 128.0, 1e5])
+def test_a_pause_of_more_than_a_minute_clears_the_history(pause_s: float) -> None:
+    beats = some_beats(11, slots=1, each=60)
+    beats = replace(beats, restart=np.arange(60) == 0, amplitude=np.ones(60, np.float32))
+    later = replace(beats, time_s=np.where(np.arange(60) < 30, beats.time_s, beats.time_s + pause_s))
+    _, terms = score_of(later)
+    assert np.isnan(terms.early[30]) == (pause_s > history.BEATS_S)
+    alone = pick(replace(beats, restart=np.isin(np.arange(60), (0, 30))), np.arange(30, 60))
+    if pause_s > history.BEATS_S:
+        np.testing.assert_array_equal(terms.early[30:], score_of(alone)[1].early)
+
+
 def test_an_evicted_slot_has_no_history() -> None:
     beats = some_beats(4, slots=1, each=80)
     beats = replace(beats, restart=np.zeros(80, np.bool_))
@@ -127,7 +142,7 @@ def test_history_population_and_prematurity_equal_those_of_a_slow_version() -> N
             assert math.isnan(terms.history[b])
             np.testing.assert_equal(terms.population[b], terms.reconstruction_error[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
-        stored = np.floor(history.LATENT_PARTS * terms.latent[b].astype(float) + 0.5) / history.LATENT_PARTS
+        stored = np.floor(stored_beat.LATENT_PARTS * terms.latent[b].astype(float) + 0.5) / stored_beat.LATENT_PARTS
         closeness = np.clip(np.floor(255 * np.exp(-terms.reconstruction_error[b] / 2) + 0.5), 1, 255) / 255
         past.append((beats.time_s[b], rr, stored if np.isfinite(beats.amplitude[b]) else None, closeness))
         past = past[-history.BEATS :]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
 
 
 class BeatRuns(NamedTuple):
@@ -17,18 +17,20 @@ class BeatRuns(NamedTuple):
 
 
 class TimedBeats(NamedTuple):
-    """Beats with the time in their streams' sessions.
+    """Beats with the time in their streams' sessions, which have one rate.
 
     slot     int64 [b]
     time_s   float64 [b]
     rr_s     float64 [b]  NaN: unknown
     restart  bool [b]     remove the stream's history before this beat
+    rate_hz  of the samples
     """
 
     slot: I64
     time_s: F64
     rr_s: F64
     restart: Bool
+    rate_hz: float
 
 
 class SizeHistory(NamedTuple):
@@ -47,16 +49,16 @@ class SizeHistory(NamedTuple):
 class BeatHistory(NamedTuple):
     """The latents and intervals of each slot's last beats, circular lists.
 
-    time       int32 [slots, BEATS]             in ``1 / TICKS`` of a second, see ``kernels.short_times``
-    rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
+    time       int16 [slots, BEATS]             in ``1 / TICKS`` of a second, see ``kernels.short_times``
+    rr         int16 [slots, BEATS]             samples; 0: unknown; negative: the beat has no latent
     latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
     closeness  uint8 [slots, BEATS]             of the reconstruction, in ``1 / CLOSENESS_PARTS``; 0: it has none
     ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
     ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``; ``LAST``: its last beat
     """
 
-    time: I32
-    rr_s: F32
+    time: I16
+    rr: I16
     latent: I16
     closeness: U8
     ascending: U8

@@ -12,16 +12,15 @@ from functools import cache
 import numpy as np
 from beatwire.kernels.scores.history import (
     BEATS_S,
-    CLOSENESS_PARTS,
     DISTANCE_OFFSET,
     FEWEST_REFERENCES,
-    LATENT_PARTS,
     LATENTS,
     SPREAD_EXPONENT,
     SPREAD_OFFSET,
     USUAL_SHARE,
 )
 from beatwire.kernels.scores.scoring import HISTORY, POPULATION
+from beatwire.kernels.scores.stored_beat import CLOSENESS_PARTS, LATENT_PARTS
 from beatwire.pipeline.parts import Models
 from beatwire.pipeline.settings import Settings
 from beatwire.records import F64

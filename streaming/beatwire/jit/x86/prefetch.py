@@ -172,7 +172,7 @@ def compare_with_history(
     """Prefetch the beats of the stream's last minute."""
     if runs.run[i] < runs.run[i + 1]:
         slot = beats.slot[runs.order[runs.run[i]]]
-        row_of(history.rr_s[slot], history.rr_s.shape[1])
+        row_of(history.rr[slot], history.rr.shape[1])
         row_of(history.latent[slot, 0], history.ring[slot, COUNT] * history.latent.shape[2])
         row_of(history.closeness[slot], history.closeness.shape[1])
         row_of(history.ascending[slot], history.ring[slot, INTERVAL_COUNT])

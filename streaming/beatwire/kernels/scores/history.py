@@ -21,22 +21,31 @@ import math
 from numpy import float32
 
 from beatwire.kernels.classes.ascending import insert, remove
-from beatwire.kernels.short_times import shortened, since
+from beatwire.kernels.scores.stored_beat import (
+    CLOSENESS_PARTS,
+    LATENT_PARTS,
+    LONGEST,
+    TICKS,
+    closeness_of,
+    in_parts,
+    samples_of,
+    seconds_of,
+    tick_of,
+)
+from beatwire.kernels.short_times import shortest, until
 from beatwire.kernels.team import WIDTH, added, member, most, wait
 from beatwire.records import F32, F64, I16, I64, U8, Bool, Terms
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 
 SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
-TICKS = 8192  # of a second: finer than samples are apart
 BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
-LATENTS, LATENT_PARTS = 8, 512  # stored latents are integers of 1/512, so of at most 64
+LATENTS = 8
 HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
 FEWEST_INTERVALS, FEWEST_REFERENCES = 4, 4
 INFINITE = 3.0e38  # above every size and interval; a float32
 LEAST_SIZE = 1.0e-30  # below every size
 DISTANCE_OFFSET, SPREAD_OFFSET = 0.05, 0.1  # smaller distances and spreads of latents hardly differ from these
 USUAL_SHARE, USUAL_CENTRE = 0.6, 1.0  # how much of its stream's usual error is deducted, and from where on
-CLOSENESS_PARTS = 255  # stored closeness of a beat is in 1/255, and at least that: of an error of at most 11
 SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's distance: 0 nothing, 1 all
 IRREGULARITY_OFFSET = 0.1  # irregularity at which prematurity counts half as much as in a regular rhythm
 
@@ -168,17 +177,18 @@ def compare_with_history(
     for k in range(runs.run[i], runs.run[i + 1]):
         b = runs.order[k]
         slot = beats.slot[b]
-        ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
+        ring, rr, ascending = history.ring[slot], history.rr[slot], history.ascending[slot]
         if member() == 0:
             now = tick_of(beats.time_s[b])
             if beats.restart[b] or now - ring[LAST] > BEATS_S * TICKS:
                 ring[COUNT] = 0
                 ring[INTERVAL_COUNT] = 0
-            while ring[COUNT] > 0 and since(now, int(history.time[slot, ring[HEAD]])) > BEATS_S * TICKS:
+            last = int(ring[LAST])
+            while ring[COUNT] > 0 and now - last + until(last, int(history.time[slot, ring[HEAD]])) > BEATS_S * TICKS:
                 drop_oldest(rr, ascending, ring)
         wait()
         n = ring[INTERVAL_COUNT]
-        median = abs(rr[int(ascending[(n - 1) // 2])]) if n > 0 else INFINITE
+        median = abs(int(rr[int(ascending[(n - 1) // 2])])) if n > 0 else LONGEST
         distance, spread, usual_error = distance_to_references(
             b, latent, history.latent[slot], history.closeness[slot], rr, median, ring[HEAD], ring[COUNT]
         )
@@ -190,9 +200,10 @@ def compare_with_history(
             found.prematurity[b] = math.nan
             found.irregularity[b] = math.nan
             if n >= FEWEST_INTERVALS and beats.rr_s[b] > 0.0:
-                high = abs(rr[int(ascending[int(HIGH_QUANTILE * n)])])
+                high = seconds_of(rr[int(ascending[int(HIGH_QUANTILE * n)])], beats.rate_hz)
+                low = seconds_of(rr[int(ascending[int(LOW_QUANTILE * n)])], beats.rate_hz)
                 found.prematurity[b] = 1.0 - beats.rr_s[b] / high
-                found.irregularity[b] = 1.0 - abs(rr[int(ascending[int(LOW_QUANTILE * n)])]) / high
+                found.irregularity[b] = 1.0 - low / high
             store_beat(b, beats, error, embedded, history)
         wait()
         newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
@@ -204,17 +215,17 @@ def compare_with_history(
 def store_beat(b: int, beats: TimedBeats, error: F32, embedded: Bool, history: BeatHistory) -> None:
     """Store time, interval and closeness of beat ``b`` in the history of its slot."""
     slot = beats.slot[b]
-    ring, rr, ascending = history.ring[slot], history.rr_s[slot], history.ascending[slot]
+    ring, rr, ascending = history.ring[slot], history.rr[slot], history.ascending[slot]
     if ring[COUNT] == BEATS:
         drop_oldest(rr, ascending, ring)
     at = (ring[HEAD] + ring[COUNT]) % BEATS
     ring[COUNT] += 1
     ring[LAST] = tick_of(beats.time_s[b])
-    history.time[slot, at] = shortened(ring[LAST])
-    rr[at] = 0.0
+    history.time[slot, at] = shortest(int(ring[LAST]))
+    rr[at] = 0
     if beats.rr_s[b] > 0.0:
-        rr[at] = beats.rr_s[b]
-    if rr[at] > 0.0:
+        rr[at] = samples_of(beats.rr_s[b], beats.rate_hz)
+    if rr[at] > 0:
         insert(ascending, ring[INTERVAL_COUNT], at, rr)
         ring[INTERVAL_COUNT] += 1
     history.closeness[slot, at] = closeness_of(error[b]) if embedded[b] else 0
@@ -222,23 +233,8 @@ def store_beat(b: int, beats: TimedBeats, error: F32, embedded: Bool, history: B
         rr[at] = -rr[at]
 
 
-def tick_of(time_s: float) -> int:
-    """Return a time in ``1 / TICKS`` of a second."""
-    return int(math.floor(TICKS * time_s + 0.5))
-
-
-def in_parts(latent: float) -> int:
-    """Return a latent in ``1 / LATENT_PARTS``; one that is too large is the largest that can be stored."""
-    return int(math.floor(min(32767.0, max(-32767.0, LATENT_PARTS * float(latent))) + 0.5))
-
-
-def closeness_of(error: float) -> int:
-    """Return how close a reconstruction is, in ``1 / CLOSENESS_PARTS``: one over the root of the error."""
-    return int(math.floor(min(float(CLOSENESS_PARTS), max(1.0, CLOSENESS_PARTS * math.exp(-0.5 * error))) + 0.5))
-
-
 def distance_to_references(
-    b: int, latent: F32, past_latent: I16, closeness: U8, rr_s: F32, threshold: float, head: int, count: int
+    b: int, latent: F32, past_latent: I16, closeness: U8, rr: I16, threshold: int, head: int, count: int
 ) -> tuple[float, float, float]:
     """Return the distance of beat ``b`` from the mean of the past beats with RR >= threshold, their spread and error.
 
@@ -252,7 +248,7 @@ def distance_to_references(
         k = head + j
         if k >= BEATS:
             k -= BEATS
-        use = 1 if rr_s[k] >= threshold else 0
+        use = 1 if rr[k] >= threshold else 0
         found += use
         square = use * int(closeness[k]) * int(closeness[k])
         near += square * square
@@ -290,10 +286,10 @@ def distance_to_references(
     return distance, math.sqrt(max(squares / found - mean_square, 0.0)), usual_error
 
 
-def drop_oldest(rr_s: F32, ascending: U8, ring: I64) -> None:
+def drop_oldest(rr: I16, ascending: U8, ring: I64) -> None:
     """Remove the oldest beat of a slot and its interval."""
-    if abs(rr_s[ring[HEAD]]) > 0.0:
-        remove(ascending, ring[INTERVAL_COUNT], ring[HEAD], rr_s)
+    if rr[ring[HEAD]] != 0:
+        remove(ascending, ring[INTERVAL_COUNT], ring[HEAD], rr)
         ring[INTERVAL_COUNT] -= 1
     ring[HEAD] = (ring[HEAD] + 1) % BEATS
     ring[COUNT] -= 1

@@ -3,7 +3,7 @@
 In:    Windows
 Out:   HistoryFeatures: the table of the terms of each beat's score
 State: per slot the sizes of the last 16 beats (10 s), and the time, RR, error and 8 latents of the last 96 beats
-       (60 s): 3 kB (xp)
+       (60 s): 2.4 kB (xp)
 
 A window is scaled by the usual size of its stream's recent beats before the network reads it, so the gain of a device
 changes nothing. From here on a pass no longer needs the rings: kernels are the backend's ``later`` ones.
@@ -38,6 +38,7 @@ class WindowedBeats:
     restart    bool [b]          remove the stream's history before this beat
     windows    float32 [b, 256]
     amplitude  float32 [b]       NaN: no window
+    rate_hz    of the samples: intervals are whole numbers of them
     """
 
     slot: I64
@@ -46,11 +47,12 @@ class WindowedBeats:
     restart: Bool
     windows: F32
     amplitude: F32
+    rate_hz: float
 
     @property
     def timed(self) -> TimedBeats:
         """The columns that kernels take together."""
-        return TimedBeats(self.slot, self.time_s, self.rr_s, self.restart)
+        return TimedBeats(self.slot, self.time_s, self.rr_s, self.restart, self.rate_hz)
 
 
 class Streams(NamedTuple):
@@ -70,8 +72,8 @@ def _no_sizes() -> SizeHistory:
 
 def _no_beats() -> BeatHistory:
     return BeatHistory(
-        time=np.zeros((0, BEATS), np.int32),
-        rr_s=np.zeros((0, BEATS), np.float32),
+        time=np.zeros((0, BEATS), np.int16),
+        rr=np.zeros((0, BEATS), np.int16),
         latent=np.zeros((0, BEATS, LATENTS), np.int16),
         closeness=np.zeros((0, BEATS), np.uint8),
         ascending=np.zeros((0, BEATS), np.uint8),
@@ -126,7 +128,7 @@ def step(state: State, cut: Windows) -> tuple[State, HistoryFeatures]:
     fresh, total = beats.fresh, beats.total
     time_s, rr_s = backend.table("in time", total, (np.float64, np.float64)).columns
     backend.later.time_beat(total, beats.sample, beats.rr_s, fresh.bank.rate_hz, LONGEST_RR_S, time_s, rr_s)
-    windowed = WindowedBeats(beats.slot, time_s, rr_s, beats.restart, cut.windows, cut.amplitude)
+    windowed = WindowedBeats(beats.slot, time_s, rr_s, beats.restart, cut.windows, cut.amplitude, fresh.bank.rate_hz)
     streams = Streams(len(fresh.lane), BeatRuns(beats.first, backend.numbers(total)))
     state.memory.grow(int(fresh.slot.max(initial=-1)) + 1)
     table, scored = _terms(state.network, state.memory, windowed, total, streams, fresh.overloaded)

@@ -112,4 +112,4 @@ def cut_beats(signal: I16, at: I64, rate_hz: float) -> WindowedBeats:
     rr_s[rr_s > LONGEST_RR_S] = np.nan
     restart = np.zeros(b, np.bool_)
     restart[0] = True
-    return WindowedBeats(zero, time_s, rr_s, restart, windows, amplitude)
+    return WindowedBeats(zero, time_s, rr_s, restart, windows, amplitude, rate_hz)
