@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from beatwire.kernels.detection import intervals
 from beatwire.kernels.detection.r_peak import mark_r
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -284,3 +285,16 @@ def test_single_samples_give_the_same_beats_as_one_piece() -> None:
     for cuts in ([(a, a + 1) for a in range(n)], cut(n, np.random.default_rng(0), 70)):
         for a, b in zip(one, beats_of(signal, cuts), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("pause", [10_001, (1 << 31) + 1000, (1 << 32) + 1000])
+def test_intervals_before_a_pause_are_not_in_the_median_behind_it(pause: int) -> None:
+    state, quiet, scratch = (
+        np.zeros(intervals.BEAT_STATE_COLUMNS, np.int64),
+        np.zeros((0, 3), np.int64),
+        np.zeros(8, np.int32),
+    )
+    state[intervals.LAST_R] = -1
+    for r in (100, 300, 500, 500 + pause, 900 + pause):
+        intervals.store_interval(state, quiet, 0, 0, r, 7500)
+    assert intervals.median_interval(state, 900 + pause, 10_000, np.zeros(8, np.int32)) == 400

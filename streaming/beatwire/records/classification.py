@@ -27,7 +27,7 @@ class PeakMemory(NamedTuple):
     """The past peaks of all lanes of a bank, or of one of them: see ``kernels.peaks.peak_features``."""
 
     log: I64
-    sample: I32
+    sample: I16
     past: F32
 
 

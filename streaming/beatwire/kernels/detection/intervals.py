@@ -11,6 +11,7 @@ farther back than any peak that is still undecided.
 import math
 
 from beatwire.kernels.detection.fast_rhythm import FAST_COLUMNS
+from beatwire.kernels.short_times import RANGE, TIME_BITS, since
 from beatwire.kernels.team import narrow
 from beatwire.records import F64, I32, I64
 from beatwire.records.columns import (
@@ -34,18 +35,19 @@ from beatwire.records.selection import BeatSettings
 QUIET_STRETCHES = 8  # stored of a lane
 INTERVALS = 8  # stored of a lane: the rate is the median of these
 NO_INTERVAL = (1 << 31) - 1  # longer than any interval
+LONG_AGO = 1 << 27  # samples, longer than intervals are read for; ``INTERVALS`` times this is a time in 32 bits
 
 # Columns of the state:
 #   LAST_R          sample of the last beat, -1: none
 #   INTERVAL_COUNT  intervals stored so far
 #   QUIET_COUNT     quiet stretches stored so far
 #   FIRST_QUIET     ``QUIET_STRETCHES`` pairs [start, stop) of samples in which no beat may be
-#   FIRST_INTERVAL  ``INTERVALS`` pairs: sample of a beat, its RR in samples
+#   FIRST_INTERVAL  ``INTERVALS`` beats: the lower 32 bits of the sample of each, and above them its RR in samples
 #   HAS_RESTARTED   1 if the lane began after its last beat
 #   FIRST_FAST      columns of ``kernels.detection.fast_rhythm``
 LAST_R, INTERVAL_COUNT, QUIET_COUNT, FIRST_QUIET = range(4)
 FIRST_INTERVAL = FIRST_QUIET + 2 * QUIET_STRETCHES
-HAS_RESTARTED = FIRST_INTERVAL + 2 * INTERVALS
+HAS_RESTARTED = FIRST_INTERVAL + INTERVALS
 FIRST_FAST = HAS_RESTARTED + 1
 BEAT_STATE_COLUMNS = FIRST_FAST + FAST_COLUMNS
 
@@ -111,18 +113,19 @@ def store_interval(state: I64, quiet: I64, begin: int, end: int, r: int, longest
     """
     interval = math.nan
     near = state[LAST_R] >= 0 and r - state[LAST_R] <= longest
+    if r - state[LAST_R] > LONG_AGO:
+        state[INTERVAL_COUNT] = 0
     if near and not is_interrupted(state, quiet, begin, end, r):
         interval = float(r - state[LAST_R])
-        at = FIRST_INTERVAL + 2 * (int(state[INTERVAL_COUNT]) % INTERVALS)
-        state[at] = r
-        state[at + 1] = r - state[LAST_R]
+        at = FIRST_INTERVAL + int(state[INTERVAL_COUNT]) % INTERVALS
+        state[at] = ((r - int(state[LAST_R])) << TIME_BITS) | (r & (RANGE - 1))
         state[INTERVAL_COUNT] += 1
     state[LAST_R] = r
     return interval
 
 
-def median_interval(state: I64, oldest: int, values: I32) -> float:
-    """Return the median of the last intervals of beats from sample ``oldest`` on; NaN without any.
+def median_interval(state: I64, r: int, window: int, values: I32) -> float:
+    """Return the median of the last intervals of the beats in the ``window`` up to sample ``r``; NaN without any.
 
     ``values`` [INTERVALS or more] is scratch. A median is found by counting: it is the largest value such that at most
     half of the others are below it.
@@ -130,8 +133,9 @@ def median_interval(state: I64, oldest: int, values: I32) -> float:
     n = min(INTERVALS, int(state[INTERVAL_COUNT]))
     used = 0
     for p in range(INTERVALS):
-        counts = p < n and state[FIRST_INTERVAL + 2 * p] >= oldest
-        values[p] = narrow(int(state[FIRST_INTERVAL + 2 * p + 1])) if counts else narrow(NO_INTERVAL)
+        beat = int(state[FIRST_INTERVAL + p])
+        counts = p < n and since(r, beat) <= window
+        values[p] = narrow(beat >> TIME_BITS) if counts else narrow(NO_INTERVAL)
         used += counts
     if used == 0:
         return math.nan
@@ -156,9 +160,10 @@ def write_beat(
     ints[BEAT_PEAK] = c
     ints[BEAT_RESTART] = row[HAS_RESTARTED]
     row[HAS_RESTARTED] = 0
-    oldest = r - int(settings.durations[RATE_WINDOW])
     floats[BEAT_RR] = store_interval(row, quiet, begin, end, r, int(settings.durations[LONGEST_RR]))
-    floats[BEAT_MEDIAN_RR] = median_interval(row, oldest, work[2])  # not ``work[0]``: others mark the next R
+    floats[BEAT_MEDIAN_RR] = median_interval(
+        row, r, int(settings.durations[RATE_WINDOW]), work[2]
+    )  # not ``work[0]``: others mark the next R
     floats[BEAT_RESPONSE] = response
     floats[BEAT_QUALITY] = quality
     floats[BEAT_ERRORS] = errors

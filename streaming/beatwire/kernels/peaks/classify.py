@@ -56,7 +56,7 @@ from beatwire.kernels.peaks.peak_features import (
 )
 from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
-from beatwire.kernels.short_times import since
+from beatwire.kernels.short_times import until
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
@@ -310,7 +310,7 @@ def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
     at = count % PAST_PEAKS
     for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if since(c, int(memory.sample[at])) > spans[LOOKBACK]:
+        if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
         total += float(memory.past[at, PAST_RISK])
     return total

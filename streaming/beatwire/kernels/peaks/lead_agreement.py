@@ -23,7 +23,7 @@ from beatwire.kernels.peaks.peak_features import (
     TURNED,
 )
 from beatwire.kernels.peaks.peak_history import is_disturbance
-from beatwire.kernels.short_times import since
+from beatwire.kernels.short_times import until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
 
@@ -70,7 +70,7 @@ def compare_leads(
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if high == MOST_HIGH_PEAKS or since(c, int(memory.sample[at])) > spans[LOOKBACK]:
+        if high == MOST_HIGH_PEAKS or until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
         other = float(past[at, PAST_HEIGHT])
         if other > 0.5 * level and not is_disturbance(other, height, level):

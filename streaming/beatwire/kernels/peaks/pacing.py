@@ -30,7 +30,7 @@ from beatwire.kernels.peaks.peak_features import (
     W8,
 )
 from beatwire.kernels.peaks.peak_history import clear_list
-from beatwire.kernels.short_times import since
+from beatwire.kernels.short_times import until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
 
@@ -70,7 +70,7 @@ def has_others(c: int, spans: I64, memory: PeakMemory) -> bool:
     others, at = 0, count % PAST_PEAKS
     for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if since(c, int(memory.sample[at])) > spans[LOOKBACK]:
+        if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
         others += memory.past[at, PAST_W8] < MOST_W8
     return others >= FEWEST_OTHERS
@@ -93,7 +93,7 @@ def write_window_maxima(c: int, spans: I64, memory: PeakMemory, maxima: F64) -> 
     at = count % PAST_PEAKS
     for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = since(c, int(memory.sample[at]))
+        gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
         of_peak = min(PAST_BLOCKS - 1, gap * PAST_BLOCKS // int(spans[LOOKBACK]))

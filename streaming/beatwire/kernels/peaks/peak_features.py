@@ -10,7 +10,7 @@ The state of a lane are three arrays:
     The number of peaks stored so far, the sample of the last of them, the sample after the last pulse of a pacemaker
     (``kernels.peaks.pacing``; 0: none), the number of block maxima stored so far, and the maxima of the last
     ``PAST_BLOCKS`` blocks.
-``sample[lane, k % PAST_PEAKS]``, int32
+``sample[lane, k % PAST_PEAKS]``, int16
     The sample of peak ``k`` (``kernels.short_times``).
 ``past[lane, k % PAST_PEAKS]``, float32 ``[PAST_COLUMNS]``
     Peak ``k``: its height, its widths, its valleys and the probability that its classification is wrong; in streams of

@@ -55,7 +55,7 @@ from beatwire.kernels.peaks.peak_features import (
     W32_OF_LAST,
     W32_OF_MEDIAN,
 )
-from beatwire.kernels.short_times import shortened, since
+from beatwire.kernels.short_times import SHORT_RANGE, shortest, until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
 
@@ -156,7 +156,7 @@ def compare_with_recent_peaks(
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = since(c, int(memory.sample[at]))
+        gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK] or (count == MEDIAN_SIZE and peaks >= RECENT_PEAKS):
             break
         other = float(past[at, PAST_HEIGHT])
@@ -226,7 +226,7 @@ def compare_with_all_peaks(
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
-        gap = since(c, int(memory.sample[at]))
+        gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
         other = float(past[at, PAST_HEIGHT])
@@ -260,8 +260,12 @@ def compare_with_all_peaks(
 
 
 def forget_peaks(c: int, spans: I64, log: I64) -> None:
-    """Forget the past peaks if the last one is too long before sample ``c``: a pause may be longer than short times."""
-    if c - log[LAST_PEAK] > spans[LOOKBACK]:
+    """Forget the past peaks if the last one is too long before sample ``c``.
+
+    So neighbours are near enough for short times: who looks at the peaks before one in the lookback stops at the first
+    that is not, and that one is less than ``SHORT_RANGE`` away. Above 3276 Hz this is less than the lookback.
+    """
+    if c - log[LAST_PEAK] > min(int(spans[LOOKBACK]), SHORT_RANGE - 1 - int(spans[LOOKBACK])):
         log[PEAK_COUNT] = 0
 
 
@@ -278,6 +282,6 @@ def store_peak(c: int, height: int, memory: PeakMemory, numbers: F64, features: 
     row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
     for lead in range(past.shape[1] - PAST_COLUMNS):
         row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
-    memory.sample[place] = shortened(c)
+    memory.sample[place] = shortest(c)
     log[LAST_PEAK] = c
     log[PEAK_COUNT] += 1

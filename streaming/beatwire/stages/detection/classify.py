@@ -113,6 +113,6 @@ def _grown(state: State, bank: Bank, lanes: int) -> PeakMemory:
         return old
     return PeakMemory(
         grown(None if old is None else old.log, (lanes, LOG_COLUMNS), np.int64),
-        grown(None if old is None else old.sample, (lanes, PAST_PEAKS), np.int32),
+        grown(None if old is None else old.sample, (lanes, PAST_PEAKS), np.int16),
         grown(None if old is None else old.past, (lanes, PAST_PEAKS, past_columns(bank.leads)), np.float32),
     )

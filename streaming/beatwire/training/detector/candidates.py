@@ -114,7 +114,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     settings = feature_settings(rate_hz, one)
     memory = PeakMemory(
         np.zeros(peak_features.LOG_COLUMNS, np.int64),
-        np.zeros(peak_features.PAST_PEAKS, np.int32),
+        np.zeros(peak_features.PAST_PEAKS, np.int16),
         np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.float32),
     )
     stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
@@ -141,7 +141,7 @@ def _are_typical() -> Callable[..., None]:
 def _describe_all() -> Callable[..., None]:
     """Compile a function that describes the candidates of a lane in turn, as ``classify_peaks`` does."""
     describe, store_maxima = cpu.compiled(classify.describe_peak), cpu.compiled(classify.store_block_maxima)
-    store = cpu.compiled(peak_history.store_peak)
+    forget, store = cpu.compiled(peak_history.forget_peaks), cpu.compiled(peak_history.store_peak)
     ms220 = peak_features.MS220
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
@@ -156,6 +156,7 @@ def _describe_all() -> Callable[..., None]:
             peak = Candidate(row[0], row[1], row[2], row[3], row[4])
             if peak.level <= 0:
                 peak = Candidate(row[0], row[1], row[1], row[1], row[1])
+            forget(row[0], settings.spans, memory.log)
             describe(peak, 0, True, settings, x, f, jumps, memory, PeakScratch(stretch, numbers, features[k]))
             store(row[0], row[1], memory, numbers, features[k])
 
