@@ -1,24 +1,19 @@
 """How many rows arrays have: by lane or by slot a little more than are needed, so that they grow rarely."""
 
-from bisect import bisect_left
-from itertools import accumulate, repeat
-
 from beatwire.records import I64
 
 LEAST_ROWS = 64
-PART = 16
-_SIZES: tuple[int, ...] = tuple(
-    accumulate(repeat(LEAST_ROWS, 300), lambda size, least: size + max(least, size // PART))
-)
+PARTS = 32  # sizes from a power of two to the next one
 
 
 def room_for(rows: int) -> int:
-    """Return the size of an array of at least ``rows`` rows: sizes differ by a sixteenth, and by ``LEAST_ROWS``.
+    """Return the size of an array of at least ``rows`` rows: at most a 32nd larger, or ``LEAST_ROWS``.
 
     >>> room_for(1), room_for(64), room_for(65), room_for(16_000)
-    (64, 64, 128, 16545)
+    (64, 64, 128, 16128)
     """
-    return _SIZES[bisect_left(_SIZES, rows)]
+    apart = max(LEAST_ROWS, (1 << max(0, rows - 1).bit_length()) // (2 * PARTS))
+    return max(1, -(-rows // apart)) * apart
 
 
 def most_in(samples: I64, apart: int) -> int:

@@ -168,9 +168,9 @@ class Directory:
             setattr(self, name, grown)
 
     def _enter_all(self) -> None:
-        """Make a table without the evicted streams: at most a quarter of its rows are in use."""
+        """Make a table without the evicted streams: less than half of its rows are in use."""
         known = np.flatnonzero(self.is_known()).tolist()
-        self._table = _empty_table(max(LEAST_TABLE, 1 << (4 * len(known) - 1).bit_length()))
+        self._table = _empty_table(max(LEAST_TABLE, 1 << (2 * len(known)).bit_length()))
         self._entries = len(known)
         for slot in known:
             cpu.kernels.enter(self._table, self._digests[slot], slot)
