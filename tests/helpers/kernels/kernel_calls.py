@@ -122,7 +122,7 @@ def of_rhythm() -> None:
     found = Rhythm(np.zeros((90, rhythm.SPANS)), *(np.zeros(90, np.bool_) for _ in range(3)))
     for _ in range(3):
         memory = RhythmMemory(
-            np.zeros((1, BEATS), np.int32),
+            np.zeros((1, BEATS), np.uint16),
             np.zeros((1, BEATS), np.uint8),
             np.zeros((1, rhythm.NUMBERS), np.int64),
             np.zeros((1, rest.COLUMNS), np.int32),
