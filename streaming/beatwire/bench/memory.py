@@ -15,7 +15,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records.alerting import TransitionRoom
 
 MEMORY_STREAMS = 16_000
-LIMIT_KB = 20.0
+LIMIT_KB = 16.0
 LEAST_LISTED = 100  # bytes of a stream
 STREAMS = (100, 1000, 5000, 20_000)
 TICK_CHUNKS = 2000  # of a tick, at least one and at most MAX_PER_TICK per stream: ticks of similar size
