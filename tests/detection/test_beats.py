@@ -289,11 +289,7 @@ def test_single_samples_give_the_same_beats_as_one_piece() -> None:
 
 @pytest.mark.parametrize("pause", [10_001, (1 << 31) + 1000, (1 << 32) + 1000])
 def test_intervals_before_a_pause_are_not_in_the_median_behind_it(pause: int) -> None:
-    state, quiet, scratch = (
-        np.zeros(intervals.BEAT_STATE_COLUMNS, np.int64),
-        np.zeros((0, 3), np.int64),
-        np.zeros(8, np.int32),
-    )
+    state, quiet = np.zeros(intervals.BEAT_STATE_COLUMNS, np.int64), np.zeros((0, 3), np.int64)
     state[intervals.LAST_R] = -1
     for r in (100, 300, 500, 500 + pause, 900 + pause):
         intervals.store_interval(state, quiet, 0, 0, r, 7500)
