@@ -94,7 +94,7 @@ def run_monitor(
     if pipeline.model.network.scorer is not None:
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
-    _check_samples(cluster)
+    check_clocks(cluster)
     _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
@@ -150,16 +150,21 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
             yield schemas
 
 
-def _check_samples(cluster: Cluster) -> None:
-    """Log a warning if the topic of samples carries its producers' clocks, or is compacted."""
+def check_clocks(cluster: Cluster) -> None:
+    """Log a warning if samples or limits carry their producers' clocks, or the samples are compacted."""
     kind = topics.kind_of(cluster)
-    if kind.has_broker_clock is False:
-        log_event(
-            "producer clocks",
-            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies, and "
-            "when limits change, depend on the producers' clocks",
-            level=logging.WARNING,
-        )
+    clocks = {
+        names.SAMPLES: (kind, "the latency, and when limits change,"),
+        names.SETTINGS: (topics.kind_of(cluster, names.SETTINGS), "when limits change"),
+    }
+    for name, (of_topic, what) in clocks.items():
+        if of_topic.has_broker_clock is False:
+            log_event(
+                "producer clocks",
+                f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: {what} depends on the "
+                "producers' clocks",
+                level=logging.WARNING,
+            )
     if kind.is_compacted:
         log_event(
             "compacted samples",

@@ -6,6 +6,7 @@ import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka import topics
+from beatwire.service.run import check_clocks
 from beatwire.wire import names
 from typer.testing import CliRunner
 
@@ -41,3 +42,15 @@ def test_missing_topics_of_others_are_named_without_that_command(kafka):
     with pytest.raises(UserError) as error:
         topics.check_broker(kafka.cluster, ["ecg.none"])
     assert re.search(r"got a broker with \d+ other topics$", str(error.value))
+
+
+@pytest.mark.parametrize("name", [names.SAMPLES, names.SETTINGS])
+def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, monkeypatch, caplog, name):
+    without = dict(topics.TOPICS[name])
+    del without["message.timestamp.type"]
+    monkeypatch.setitem(topics.TOPICS, name, without)
+    topics.create_topics(bare_kafka.cluster)
+    caplog.set_level("WARNING", "beatwire")
+    check_clocks(bare_kafka.cluster)
+    (said,) = caplog.messages
+    assert said.startswith(f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: ")
