@@ -14,6 +14,7 @@ import pytest
 import typer
 from beatwire.cli import main
 from beatwire.errors import UserError
+from confluent_kafka import KafkaError, KafkaException
 from typer.testing import CliRunner
 
 COMMANDS = [
@@ -120,6 +121,20 @@ def test_a_usage_error_names_the_command_beatwire_however_it_was_started(
     with pytest.raises(SystemExit, match="2"):
         main.main()
     assert "Usage: beatwire analyze" in capsys.readouterr().err
+
+
+def test_an_error_of_the_client_that_nothing_has_handled_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._FATAL, "the producer was fenced", fatal=True))
+
+    monkeypatch.setattr("beatwire.kafka.topics.check_broker", fail)
+    monkeypatch.setattr("sys.argv", ["beatwire", "tail", "beats", "--bootstrap-servers", "127.0.0.1:1"])
+    with pytest.raises(SystemExit, match="1"):
+        main.main()
+    said = capsys.readouterr().err
+    assert said == "beatwire: kafka: expected the brokers to go on; got the producer was fenced\n"
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,19 @@ def main() -> None:
             sys.stdout.flush()
             os._exit(1)  # after a GPU has failed, the exit handlers of its libraries print errors or hang
         sys.exit(1)
+    except Exception as error:
+        if not _is_of_kafka(error):
+            raise
+        from beatwire.kafka.topics import error_text
+
+        _print_error(FatalError(f"kafka: expected the brokers to go on; got {error_text(error)}"), "bold red")
+        sys.exit(1)
+
+
+def _is_of_kafka(error: Exception) -> bool:
+    """Return True for an error of the client that nothing has handled, as one that ends it."""
+    client = sys.modules.get("confluent_kafka")
+    return client is not None and isinstance(error, client.KafkaException)
 
 
 def _print_error(error: Exception, style: str) -> None:

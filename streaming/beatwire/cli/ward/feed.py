@@ -107,8 +107,8 @@ def feed(
 ) -> None:
     """Send live devices to Kafka.
 
-    A device that goes away is waited for, and a broker too: nothing is lost on the way. Packets get their places from
-    the count or the clock of the device; a missing packet is a hole of its length.
+    A device that goes away is waited for, and a broker too: nothing is lost on the way, or the exit code is 1. Packets
+    get their places from the count or the clock of the device; a missing packet is a hole of its length.
     """
     from beatwire_producers.devices.sources import Options, check_installed, open_source
 
@@ -135,6 +135,8 @@ def feed(
             _stop_after(seconds, stop, stack)
         summary = run_feed(readers, cluster, stop, print_message, spool=spool, record=record, schema_id=schema_id)
     print_result(summary.as_dict(), as_json, FEED_LINES)
+    if summary.lost:
+        raise typer.Exit(1)
 
 
 def watch(
