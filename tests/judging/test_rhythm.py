@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.kernels.classes.beat_class import P_V, N, S
+from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.rhythms import atrial, fibrillation, rhythm, wave_shape
-from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN
+from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, HAS_DENIED, NOISY, UNKNOWN
 from beatwire.kernels.rhythms.flutter import POSSIBLE, WAVES
 from beatwire.model.rhythm import load_rhythm_judges, save_rhythm_judges
 from beatwire.offline.analyze import LONG_PASS_S, analyze
@@ -17,6 +18,7 @@ from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.synthetic.rhythm import TACHYCARDIA, Event
 from beatwire.records import RawTick
+from beatwire.records.rhythm import RhythmBeats
 from laws import Signal, assert_equal, run_graph, ticks_of
 
 RATE = 250.0
@@ -57,14 +59,34 @@ def test_in_noise_no_rate_is_known(rng) -> None:
     assert not np.isnan(medians).any()
 
 
+@pytest.mark.parametrize("flag", [NOISY, HAS_DENIED])
 @pytest.mark.parametrize(("interval_s", "noisy", "known"), [(1.4, 3, False), (1.4, 2, True), (0.6, 5, True)])
-def test_a_slow_rate_is_not_known_if_most_of_its_beats_are_noisy(interval_s: float, noisy: int, known: bool) -> None:
+def test_a_slow_rate_is_not_known_if_most_of_its_beats_are_noisy_or_have_a_denied_peak_before_them(
+    interval_s: float, noisy: int, known: bool, flag: int
+) -> None:
     intervals, flags = ring_of(beats_with(np.full(4, round(interval_s * RATE))))
-    flags[:noisy] |= np.uint8(NOISY)
+    flags[:noisy] |= np.uint8(flag)
     numbers, medians = np.zeros(rhythm.NUMBERS, np.int64), np.zeros(rhythm.SPANS)
     numbers[rhythm.COUNT] = 5
     rhythm.write_medians(0.8, RATE, intervals, flags, numbers, medians)
     assert medians[2] == pytest.approx(interval_s if known else np.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize("of_detector", [0.2, 1.2])
+@pytest.mark.parametrize("of_trees", [0.2, 1.2])
+@pytest.mark.parametrize("denied", [0, 400, 600])
+def test_rates_read_the_more_of_the_expected_errors_and_denied_peaks_in_the_interval(
+    of_trees: float, of_detector: float, denied: int
+) -> None:
+    intervals, flags = ring_of([500])
+    numbers, one = np.zeros(rhythm.NUMBERS, np.int64), np.ones(1, np.float32)
+    numbers[[rhythm.COUNT, rhythm.LAST, rhythm.LAST_DENIED]] = 1, 500, denied and denied + 1
+    most = max(of_trees, of_detector)
+    beats = RhythmBeats(np.ones(1), one, of_trees * one, most * one, np.zeros((1, NORMAL_MEASURES), np.float32))
+    rhythm.store_beat(700, 0, beats, intervals, flags, numbers)
+    assert bool(flags[1] & NOISY) == (most > 1)
+    assert bool(flags[1] & DOUBTFUL) == (of_trees > 1)
+    assert bool(flags[1] & HAS_DENIED) == (denied == 600)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,21 @@ def test_a_flat_line_and_fibrillation_are_judged(ward: Ward, kind: int) -> None:
     assert [at for rule, at in begun(transitions) if rule == "cannot analyse"] == [11 * BLOCK + 1000]
 
 
+@pytest.mark.parametrize("denied", [120, 300, 499])
+def test_a_silence_with_a_peak_that_the_network_denies_is_asystole_once_it_is_at_rest(ward: Ward, denied: int) -> None:
+    certain = [("bed", at, 70, False, 0.1) for at in (20, 40, 60, 80, 100)]
+    restless = blocks_of(*[0] * 4)
+    assert begun(ward.tick(beats=certain, denied=[("bed", denied)], blocks=restless, known=[("bed", 990)])) == []
+    begins = begun(ward.tick(blocks=blocks_of(REST, REST, first=800), known=[("bed", 1300)]))
+    assert begins == [(TIME, 1100), ("asystole", 1200)]
+
+
+def test_a_peak_that_the_network_denies_before_the_last_beat_leaves_a_silence_certain(ward: Ward) -> None:
+    certain = [("bed", at, 70, False, 0.1) for at in (20, 40, 60, 80, 100)]
+    begins = begun(ward.tick(beats=certain, denied=[("bed", 99)], blocks=blocks_of(0, 0), known=[("bed", 510)]))
+    assert begins == [("asystole", 500)]
+
+
 def test_faint_beats_in_a_silence_end_no_asystole(ward: Ward) -> None:
     at = [100, 200, 300, 420, 540, 660, 760, 860]
     beats = [("bed", sample, 70, False, 0.1) for sample in at]

@@ -40,7 +40,8 @@ class ShardResults:
     """The results of the samples that shards own, on the host, pass by pass.
 
     beats        the columns of ``BEAT_TYPES``, a list of arrays each
-    blocks       int64 [., 2] of each pass: end of a block of the response, and what it contained (flat, waves)
+    blocks       int64 [., 2] of each pass: end of a block of the response, and what it contained (flat, waves);
+                 or a denied peak
     watermarks   int64 [., 2] of each pass: segment, and the sample before which its beats are decided
     """
 

@@ -9,7 +9,8 @@
   a sum below that counts 22.4 s for a beat is ten seconds longer;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
-- a rate looks back 40 s, and its alert 24 beats more: 96 s;
+- a rate looks back 40 s over beats and the errors expected there, and its alert 24 beats more: 106 s; with the errors
+  of the network, which ten seconds of judged peaks change, 116 s;
 - drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
 - asystole looks back 10 s to a beat, from there 84 s for a row of certain ones, by their disturbance: 126.4 s;
 - an irregular rhythm is judged by a minute of beats with their disturbance and three judgements before: 124.4 s;

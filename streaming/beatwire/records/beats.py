@@ -179,6 +179,12 @@ class TickBeats:
     rhythm: Rhythm | None = None
 
     @property
+    def most_errors(self) -> F32:
+        """Return the errors that the trees expect, or those that are left, whichever are more; NaN: unknown."""
+        most: F32 = np.maximum(self.disturbance, self.expected_errors)
+        return most
+
+    @property
     def published_quality(self) -> F32:
         """Return the quality as people read it: what looks certain is less so in a disturbance.
 

@@ -61,6 +61,7 @@ BOUND_COLUMNS = 3
 # ``PeakTable.blocks``: the sample after a block, and its largest f.
 BLOCK_END, BLOCK_MAXIMUM = range(2)
 BLOCK_COLUMNS = 2
+NO_BLOCK = -1  # in ``ListedBlocks.kind``: the row is a denied peak
 
 # ``BeatSettings.durations``, samples: margin of quiet stretches, longest interval, age of the oldest interval of the
 # median.

@@ -14,6 +14,9 @@ LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, s
 CONFLICT       sessions of the stream take turns (``value`` 1) or do so no longer (0), see ``kernels.intake.senders``
 ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twice the time in which samples came (us),
                and 1 more while sessions take turns
+DENIED         the trees call the peak at ``sample`` a beat, the network that judges their doubts does not
 """
 
-RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED = range(11)
+RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED, DENIED = range(
+    12
+)

@@ -9,13 +9,15 @@ class RhythmBeats(NamedTuple):
     """The beats that events of kind BEAT name, as far as the judges read them.
 
     rr_s                      float64 [b]  NaN: unknown
-    quality, expected_errors  float32 [b]
+    quality, expected_errors  float32 [b]; the errors are those that the trees expect
+    most_errors               float32 [b], those of the trees or of the detector, whichever are more: rates read these
     normal                    float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.classes.normal_beat``
     """
 
     rr_s: F64
     quality: F32
     expected_errors: F32
+    most_errors: F32
     normal: F32
 
 

@@ -106,6 +106,7 @@ class Event:
     BLOCK = events.BLOCK
     WATERMARK = events.WATERMARK
     CONFLICT = events.CONFLICT
+    DENIED = events.DENIED
 
 
 class SlotColumns(NamedTuple):

@@ -29,12 +29,16 @@ class LaneBeats(NamedTuple):
     """The beats of the lanes of a pass; only the first ``counts`` entries of a row are set.
 
     counts  int64 [n]
+    listed  int64 [n]             blocks that became complete, and denied peaks
+    denied  int64 [n, most]       peaks that the trees call beats and the network does not; of a fast rhythm none
     ints    int64 [n, most, 3]    R, peak of the response, whether the lane began since the last beat
     floats  float64 [n, most, 5]  RR and median RR in samples, response, quality, and the errors expected in the ten
                                   seconds up to the peak; NaN: unknown
     """
 
     counts: I64
+    listed: I64
+    denied: I64
     ints: I64
     floats: F64
 
@@ -67,7 +71,7 @@ class ListedBlocks(NamedTuple):
 
     row   of the lane in the pass
     end   sample after the block
-    kind  0, or what ``kernels.rhythms.flutter`` found: ``FLAT``, ``WAVES``
+    kind  0, or what ``kernels.rhythms.flutter`` found: ``FLAT``, ``WAVES``; ``NO_BLOCK``: a denied peak is at ``end``
     """
 
     row: I64

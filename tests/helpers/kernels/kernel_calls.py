@@ -115,8 +115,9 @@ def of_rhythm() -> None:
     at = np.cumsum(np.random.default_rng(0).integers(120, 320, 90))
     rows = [(RESTART, 0, 0), (BLOCK, 100, FLAT), *((BEAT, s, k) for k, s in enumerate(at.tolist()))]
     events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
+    none = np.zeros(90, np.float32)
     tick = RhythmBeats(
-        np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32), np.zeros((90, NORMAL_MEASURES), np.float32)
+        np.full(90, 0.8), np.ones(90, np.float32), none, none, np.zeros((90, NORMAL_MEASURES), np.float32)
     )
     trees = load_rhythm_judges().trees
     found = Rhythm(np.zeros((90, rhythm.SPANS)), *(np.zeros(90, np.bool_) for _ in range(3)))

@@ -46,6 +46,7 @@ class Ward:
         known: Sequence[tuple[str, int]] = (),
         blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
+        denied: Sequence[tuple[str, int]] = (),
         atrial: bool = False,
         atrial_possible: bool = False,
         classes: str = "",
@@ -68,6 +69,8 @@ class Ward:
             (stream, end, bits): 1 is flat, 2 is waves, 4 is at rest, 8 is saturated.
         drifts
             Transitions of drift: (stream, sample, value in thousandths, negative at the end).
+        denied
+            Peaks that the trees call beats and the network does not: (stream, sample).
         atrial
             Whether the beats are in atrial fibrillation.
         atrial_possible
@@ -91,6 +94,7 @@ class Ward:
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
         rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
+        rows += [(name, Event.DENIED, sample, -1) for name, sample in denied]
         for name, sample in known:
             begin = max([self.known.get(name, 0), *(c.first for c in chunks if c.stream == name)])
             passes = range(begin + PASS, sample, PASS)

@@ -61,6 +61,7 @@ from beatwire.kernels.alerts.unjudged import (
     CANNOT_ANALYSE,
     CANNOT_FOR_LONG,
     HAS_BEGUN,
+    IS_SURE,
     MARK,
     MARK_AT,
     NOTHING,
@@ -96,6 +97,7 @@ from beatwire.records.events import (
     BEAT,
     BLOCK,
     CONFLICT,
+    DENIED,
     DRIFTED,
     GAP,
     LEADS_CHANGED,
@@ -249,6 +251,10 @@ def apply_rules(
             n = apply_block(row, slot, sample, value, transitions, n)
         elif kind == DRIFTED:
             n = set_alert(row, slot, DRIFT, value > 0, sample, abs(value) / 1000.0, transitions, n)
+        elif kind == DENIED:
+            n = pass_time(row, slot, sample, lengths, transitions, n)
+            if sample > row[LAST_BEAT]:
+                row[SIGNAL + IS_SURE] = 0
         elif kind == BEAT or kind == WATERMARK or kind == LIMITS_CHANGED:
             n = pass_time(row, slot, sample, lengths, transitions, n)
             if kind == BEAT:

@@ -8,11 +8,12 @@ Asystole: no beat for so long; a faint beat is none. If the detector was not sur
 expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
 (``kernels.rhythms.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm,
 and the silence has to be six seconds longer. A silence in which one wave follows the other, as steep as the beats were,
-may be a rhythm too fast to be counted: it must be at rest as well. Where samples were missing a beat may have been: the
-last ``WHOLE_BLOCKS`` of a silence have no hole, and a block with one is not at rest. A silence in which a lead has lost
-its values must be at rest as well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat
-without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole: each is published,
-or its alert is on. One flat block alone says nothing.
+may be a rhythm too fast to be counted: it must be at rest as well, and so must one with a peak that the trees call a
+beat and the network does not. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a silence
+have no hole, and a block with one is not at rest. A silence in which a lead has lost its values must be at rest as
+well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat without expected errors, to a
+block of a flat line or of fibrillation, and throughout an asystole: each is published, or its alert is on. One flat
+block alone says nothing.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
 slowly than their rate says, the active time of the stream does (``kernels.intake.senders``): a *mark* is a sample up to

@@ -57,6 +57,7 @@ from beatwire.records.columns import (
     BLOCK_END,
     BLOCK_MAXIMUM,
     JUMP_STOP,
+    NO_BLOCK,
     PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_DISTURBANCE,
@@ -123,7 +124,7 @@ def select_beats(
         floor = round(settings.floor / uv_per_unit[i])
     begin, end = first_row(quiet, int(fresh.lane[i])), first_row(quiet, int(fresh.lane[i]) + 1)
     trees = settings.probability.shape[0] > 1
-    last_decided = int(fresh.stop[i]) - int(settings.links[DECIDE])
+    last_decided, denied = int(fresh.stop[i]) - int(settings.links[DECIDE]), 0
     lane, base, n = int(fresh.lane[i]), int(fresh.base[i]), 0
     x, rhythm = rings.x[lane], row[FIRST_FAST:]
     for k in range(peaks.found[i] + 1):  # and what is hidden behind the last peak
@@ -159,6 +160,10 @@ def select_beats(
         if not linked and (
             100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, PEAK_LOGIT] <= 0.0)
         ):
+            if trees and 100 * height > 9 * quantile and logits[i, k, PEAK_OF_TREES] > 0.0 and rhythm[FAST_UNTIL] == 0:
+                if member() == 0:
+                    found.denied[i, denied] = c
+                denied += 1
             continue
         response = 10.0 * height / level
         if trees:
@@ -198,6 +203,7 @@ def select_beats(
         n += 1
     if member() == 0:
         found.counts[i] = n
+        found.listed[i] = denied + peaks.closed[i]
 
 
 def list_beats(
@@ -227,18 +233,28 @@ def list_beats(
 
 
 def list_blocks(
-    i: int, first: I64, peaks: PeakTable, uv_per_unit: F64, limits: FlatLimits, blocks: ListedBlocks
+    i: int, first: I64, peaks: PeakTable, found: LaneBeats, uv_per_unit: F64, limits: FlatLimits, blocks: ListedBlocks
 ) -> None:
     """Copy the complete blocks of row ``i`` to columns; their kind is 1 (``flutter.FLAT``) if they are flat, else 0.
 
-    Above the bits of the kind are the nanovolts of a unit, which ``flutter.find_waves`` reads.
+    Above the bits of the kind are the nanovolts of a unit, which ``flutter.find_waves`` reads. Denied peaks are rows
+    among them, by sample.
     """
     nanovolts = int(math.floor(1000.0 * uv_per_unit[i] + 0.5))
     least = limits.unit_response * limits.flat_units
     if uv_per_unit[i] > 0:
         least = limits.unit_response * (limits.flat_uv / uv_per_unit[i])
-    for k in range(peaks.closed[i]):
-        b = first[i] + k
+    k, closed = 0, int(peaks.closed[i])
+    for b in range(int(first[i]), int(first[i]) + int(found.listed[i])):
+        denied = b - int(first[i]) - k
+        is_block = denied + closed == found.listed[i] or (
+            k < closed and peaks.blocks[i, k, BLOCK_END] <= found.denied[i, denied]
+        )
         blocks.row[b] = i
-        blocks.end[b] = peaks.blocks[i, k, BLOCK_END]
-        blocks.kind[b] = int(peaks.blocks[i, k, BLOCK_MAXIMUM] < least) | (nanovolts << KIND_BITS)
+        if is_block:
+            blocks.end[b] = peaks.blocks[i, k, BLOCK_END]
+            blocks.kind[b] = int(peaks.blocks[i, k, BLOCK_MAXIMUM] < least) | (nanovolts << KIND_BITS)
+            k += 1
+        else:
+            blocks.end[b] = found.denied[i, denied]
+            blocks.kind[b] = NO_BLOCK

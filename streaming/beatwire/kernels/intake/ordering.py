@@ -15,6 +15,7 @@ from beatwire.records.columns import (
     EVENT_SESSION,
     EVENT_SLOT,
     EVENT_VALUE,
+    NO_BLOCK,
     ORDERED_BANK,
     ORDERED_KIND,
     ORDERED_SAMPLE,
@@ -22,9 +23,9 @@ from beatwire.records.columns import (
     ORDERED_SLOT,
     ORDERED_VALUE,
 )
-from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
+from beatwire.records.events import BEAT, BLOCK, DENIED, RESTART, WATERMARK
 
-KINDS = 11  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
+KINDS = 12  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
 def count_entered(events: I64, counts: I64) -> None:
@@ -114,6 +115,8 @@ def merge_lane(
             b += 1
         else:
             kind, sample, value = BLOCK, int(beats.end[k]), int(beats.kind[k])
+            if value == NO_BLOCK:
+                kind = DENIED
             k += 1
         to = place_of(slot, number, kind, sample, places, ordered)
         write_ordered(ordered[to], slot, session, kind, sample, value, bank)

@@ -21,6 +21,7 @@ from beatwire.kernels.intake.holes import lacks_lead, present_lead
 from beatwire.kernels.rhythms.wave_shape import ABSENT, KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import I16, I32
+from beatwire.records.columns import NO_BLOCK
 from beatwire.records.detection import FreshLanes
 from beatwire.records.selection import ListedBlocks
 
@@ -44,6 +45,8 @@ MOST_LEAKAGE = 50  # per cent, of waves
 def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, work: I32) -> None:
     """Describe block ``i`` if it is not ``FLAT``; its kind is ``WAVES`` if it holds waves. Mark one at a limit.
 
+    A row that is ``NO_BLOCK`` stays as it is.
+
     Parameters
     ----------
     blocks
@@ -58,6 +61,8 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         Scratch.
     """
     row = blocks.row[i]
+    if blocks.kind[i] == NO_BLOCK:
+        return
     first = int(blocks.end[i]) - length
     kind, nanovolts = int(blocks.kind[i]) & KIND_MASK, int(blocks.kind[i]) >> KIND_BITS
     wait()

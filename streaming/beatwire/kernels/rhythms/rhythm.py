@@ -16,7 +16,7 @@ from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.peaks.classify import evaluate_trees
 from beatwire.kernels.rhythms.atrial import DOUBTFUL_SHARE, FIRST_NORMAL
 from beatwire.kernels.rhythms.atrial import write_features as write_atrial_features
-from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, LONGEST, NOISY, UNKNOWN, UNSURE
+from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, HAS_DENIED, LONGEST, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.rhythms.fibrillation import write_features as write_fibrillation_features
 from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, TOO_FAST, WAVES
@@ -26,7 +26,7 @@ from beatwire.kernels.rhythms.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LI
 from beatwire.records import F32, F64, I32, I64, U8, U16
 from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
-from beatwire.records.events import BEAT, BLOCK, RESTART
+from beatwire.records.events import BEAT, BLOCK, DENIED, RESTART
 from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 
 FEATURES = 32  # room for those of either judge
@@ -37,9 +37,11 @@ FEATURES = 32  # room for those of either judge
 #   BLOCKS       blocks since the restart or the last one without a description, at most 3
 #   FIRST_BLOCK  the last three descriptions, the newest first
 #   AF_BITS      the last decisions about atrial fibrillation, the newest lowest
+#   LAST_DENIED  sample after the last denied peak, 0: there was none
 COUNT, LAST, BLOCKS, FIRST_BLOCK = range(4)
 AF_BITS = FIRST_BLOCK + JUDGED_BLOCKS
-NUMBERS = AF_BITS + 1
+LAST_DENIED = AF_BITS + 1
+NUMBERS = LAST_DENIED + 1
 
 DOUBTFUL_ERRORS = 0.5  # expected in ten seconds
 LEAST_QUALITY = 0.9
@@ -99,10 +101,12 @@ def judge_rhythm(
             logit = judge_block(sample, value, rate_hz, intervals, flags, numbers, trees, features)
             judged.logit[e] = logit
             judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, past)
+        elif kind == DENIED:
+            numbers[LAST_DENIED] = sample + 1
         elif kind == BEAT:
             store_beat(sample, value, beats, intervals, flags, numbers)
             write_medians(
-                beats.expected_errors[value], rate_hz, intervals, flags, numbers, judged.rhythm.typical_rr_s[value]
+                beats.most_errors[value], rate_hz, intervals, flags, numbers, judged.rhythm.typical_rr_s[value]
             )
             errors = float(beats.expected_errors[value])
             for k in range(NORMAL_MEASURES):
@@ -118,10 +122,12 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: U16, flags: U
     flag = 0 if beats.rr_s[b] > 0.0 else UNKNOWN
     if beats.expected_errors[b] > DOUBTFUL_ERRORS:
         flag |= DOUBTFUL
-    if beats.expected_errors[b] >= MOST_ERRORS:
+    if beats.most_errors[b] >= MOST_ERRORS:
         flag |= NOISY
     if beats.quality[b] < LEAST_QUALITY:
         flag |= UNSURE
+    if numbers[LAST_DENIED] > numbers[LAST] + 1:
+        flag |= HAS_DENIED
     at = int(numbers[COUNT]) % BEATS
     intervals[at] = min(LONGEST, sample - int(numbers[LAST]))
     numbers[LAST] = sample
@@ -132,7 +138,7 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, intervals: U16, flags: U
 def write_medians(errors: float, rate_hz: float, intervals: U16, flags: U8, numbers: I64, medians: F64) -> None:
     """Write the median of the last 16, 8 and 4 intervals in seconds; NaN if there are fewer, or too many errors.
 
-    A slow rate is not known either if most of its beats are noisy.
+    A slow rate is not known either if most of its beats are noisy, or have a peak before them that may be one more.
     """
     count = int(numbers[COUNT])
     known = 0
@@ -149,10 +155,10 @@ def write_medians(errors: float, rate_hz: float, intervals: U16, flags: U8, numb
 
 
 def are_noisy(n: int, count: int, flags: U8) -> bool:
-    """Return True if an error or more was expected at more than half of the beats of the last ``n`` intervals."""
+    """Return True if more than half of the beats of the last ``n`` intervals are noisy or have a denied peak before."""
     noisy = 0
     for k in range(n + 1):
-        noisy += int(flags[(count - 1 - k) % BEATS]) & NOISY > 0
+        noisy += int(flags[(count - 1 - k) % BEATS]) & (NOISY | HAS_DENIED) > 0
     return 2 * noisy > n + 1
 
 

@@ -7,11 +7,13 @@ Out: :class:`TickBeats` of one slot: all beats in order, and the events on which
 import numpy as np
 
 from beatwire.kernels.intake import clock
+from beatwire.kernels.intake.ordering import KINDS
 from beatwire.offline.batch import ShardResults
 from beatwire.offline.results.coverage import Coverage
 from beatwire.records import I64, Aligned, Bank, Event, Rejects, Terms, TickBeats
 from beatwire.records.columns import (
     EVENT_COLUMNS,
+    NO_BLOCK,
     ORDERED_COLUMNS,
     ORDERED_KIND,
     ORDERED_SAMPLE,
@@ -71,11 +73,11 @@ def _events(results: ShardResults, coverage: Coverage, sample: I64) -> I64:
     parts = (
         coverage.event.T,
         (np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))),
-        (np.full(len(blocks), Event.BLOCK), *blocks.T),
+        (np.where(blocks[:, 1] == NO_BLOCK, Event.DENIED, Event.BLOCK), *blocks.T),
         (np.full(len(decided_until), Event.WATERMARK), decided_until, decided_until),
     )
     kind, position, value = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(8 * position + kind, kind="stable")  # 8 kinds: at the same sample, in order of kinds
+    order = np.argsort(KINDS * position + kind, kind="stable")  # at the same sample, in order of kinds
     rows = np.zeros((len(order), ORDERED_COLUMNS), np.int64)
     rows[:, ORDERED_SESSION] = 1
     rows[:, ORDERED_KIND], rows[:, ORDERED_SAMPLE], rows[:, ORDERED_VALUE] = kind[order], position[order], value[order]

@@ -124,7 +124,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         n, first, found, fresh.lanes, bank.rate_hz, delay, BeatPlaces(*places.columns), ListedBeats(*listed.columns)
     )
     return state, Beats(
-        fresh, peaks.watermark - s.before, total, first, peaks.rings.x, listed, _blocks(state, s, peaks),
+        fresh, peaks.watermark - s.before, total, first, peaks.rings.x, listed, _blocks(state, s, peaks, found),
         *places.columns, *listed.columns,
     )  # fmt: skip
 
@@ -141,6 +141,8 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     n, most = len(fresh.lane), int((fresh.stop - fresh.start).max(initial=0)) // s.apart + 2
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),
+        backend.buffer("blocks and denied", (n,), np.int64),
+        backend.buffer("denied", (n, peaks.most[0]), np.int64),
         backend.buffer("samples", (n, most, BEAT_INTS), np.int64),
         backend.buffer("floats", (n, most, BEAT_FLOATS), np.float64),
     )
@@ -163,14 +165,14 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     return found
 
 
-def _blocks(state: State, s: BankSettings, peaks: Peaks) -> Table:
-    """Return the table of ``ListedBlocks``: the blocks of the pass that became complete, and their kinds."""
+def _blocks(state: State, s: BankSettings, peaks: Peaks, found: LaneBeats) -> Table:
+    """Return the table of ``ListedBlocks``: blocks of the pass that became complete, their kinds, and denied peaks."""
     fresh, backend = peaks.fresh, state.backend
     n = len(fresh.lane)
-    first, total = backend.positions("blocks", n, peaks.table.closed, peaks.most[1])
+    first, total = backend.positions("blocks", n, found.listed, peaks.most[1] + found.denied.shape[1])
     table = backend.table("blocks", total, BLOCK_TYPES)
     blocks = ListedBlocks(*table.columns)
-    backend.kernels.list_blocks(n, first, peaks.table, fresh.uv_per_unit, s.flat, blocks)
+    backend.kernels.list_blocks(n, first, peaks.table, found, fresh.uv_per_unit, s.flat, blocks)
     backend.kernels.find_waves(total, blocks, fresh.lanes, s.block, peaks.rings.x, state.points)
     return table
 

@@ -62,7 +62,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     normal = (
         np.full((b, NORMAL_MEASURES), NO_NORMAL, np.float32) if tick.normal_measures is None else tick.normal_measures
     )
-    beats = RhythmBeats(tick.rr_s, tick.quality, tick.disturbance, normal)
+    beats = RhythmBeats(tick.rr_s, tick.quality, tick.disturbance, tick.most_errors, normal)
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
     cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, state.judges.trees, state.memory, judged)
     return state, without_premature(replace(tick, events=judged.events, rhythm=found))
