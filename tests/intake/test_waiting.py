@@ -183,6 +183,20 @@ def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() 
     assert len(pipeline.aligned.state.admission.waiting) == 0
 
 
+@pytest.mark.parametrize("cut", [0, 1, 2, 3, 4, 5])
+def test_it_is_rejected_at_once_however_ticks_are_cut(cut: int) -> None:
+    """In one tick with the beginning of its session too, as in a replay: it would wait, and be rejected once more."""
+    bed, later = beds()[0], Signal("bed-0", beds()[0].samples, 250.0, session=2)
+    wrong, wrong_later = (Signal("bed-0", beds()[0].samples, 251.0, session=session) for session in (1, 2))
+    values = [
+        bed.chunk(0, 63), wrong.chunk(63, 90), bed.chunk(63, 90), wrong_later.chunk(0, 63), later.chunk(0, 63),
+        wrong_later.chunk(63, 90),
+    ]  # fmt: skip
+    pipeline, run = run_over([values[:cut], values[cut:]])
+    assert run.rejects == 2 * ["align: stream 'bed-0' is 250 Hz; this chunk says 251 Hz"]
+    assert len(pipeline.aligned.state.admission.waiting) == 1, "a session of another rate, before it has another"
+
+
 def letters_of(ticks: list[list[bytes]], settings: Settings, tick_us: int) -> tuple[Pipeline, list[Letter]]:
     """Run ticks whose messages are at consecutive offsets; return all dead letters."""
     pipeline = Pipeline(settings)

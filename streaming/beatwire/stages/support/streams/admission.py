@@ -24,6 +24,7 @@ from beatwire.stages.support.room import room_for
 from beatwire.stages.support.streams.banks import allowed_banks, find_banks, without_bank
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.waiting import WaitingRoom
+from beatwire.stages.support.streams.waiting_sessions import goes_on
 
 WAITS = -1  # verdict on a chunk whose bank may not be opened yet
 
@@ -73,7 +74,7 @@ class Admission:
             slot = directory.look_up(chunks.payload, chunks.ints[rows])
             known = np.flatnonzero(slot >= 0)
             same = slots[slot[known], slot_columns.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
-            rows = np.delete(rows, known[same])
+            rows = np.setdiff1d(np.delete(rows, known[same]), goes_on(chunks, rows), assume_unique=True)
         placed, waited = self.waiting.exchange(chunks, rows, tick, allowed_banks(self.banks, chunks))
         if placed is not chunks:
             bank = np.empty(len(placed.ints), np.int64)

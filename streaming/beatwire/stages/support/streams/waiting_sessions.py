@@ -60,6 +60,25 @@ def by_session(chunks: Chunks, rows: I64) -> dict[Key, list[int]]:
     return found
 
 
+def goes_on(chunks: Chunks, rows: I64) -> I64:
+    """Return those of the rows that name the session that their stream has in this tick, before them, in a bank.
+
+    Parameters
+    ----------
+    rows
+        The chunks that would open a bank, ascending.
+    """
+    digest, session = chunks.ints[:, CHUNK_ID_HASH], chunks.ints[:, CHUNK_SESSION]
+    own = np.flatnonzero(np.isin(digest, digest[rows]))
+    own = own[np.argsort(digest[own], kind="stable")]
+    waits = np.isin(own, rows)
+    last = np.maximum.accumulate(np.where(waits, -1, np.arange(len(own))))  # the last chunk in a bank, -1: none yet
+    before = own[np.maximum(last, 0)]
+    same = waits & (last >= 0) & (digest[before] == digest[own]) & (session[before] == session[own])
+    found: I64 = np.sort(own[same])
+    return found
+
+
 def joined(out: list[tuple[Key, Waiting]], chunks: Chunks, stay: Bool) -> Chunks:
     """Return the chunks that stay, behind those that have waited."""
     kept = replace(
