@@ -11,6 +11,7 @@ from beatwire.errors import UserError
 from beatwire.kernels.alerts import alert_state
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import LimitChange, RawTick
 from beatwire_producers.ward import ward as synthetic_ward
 from bedside import Ward, device_chunk, rows_of
@@ -182,8 +183,10 @@ def messages_of(signals: list[Signal], chunk_s: float = 0.2) -> list[tuple[int, 
     return sorted(sent_at, key=lambda one: one[0])
 
 
-def run(messages: list[tuple[int, bytes]], changes: list[LimitChange], sizes: list[int]) -> tuple[Run, Pipeline]:
-    pipeline, found = Pipeline(Settings()), Run()
+def run(
+    messages: list[tuple[int, bytes]], changes: list[LimitChange], sizes: list[int], settings: Settings | None = None
+) -> tuple[Run, Pipeline]:
+    pipeline, found = Pipeline(settings or Settings()), Run()
     collect(pipeline, found)
     found.published = []  # type: ignore[attr-defined]
     pipeline.subscribe(pipeline.lifecycle, lambda alerts: found.published.extend(alerts.transitions))  # type: ignore[attr-defined]
@@ -220,3 +223,15 @@ def test_any_cut_into_ticks_and_a_replay_give_the_same_alerts_by_changed_limits(
         for stream, rows in by_stream(whole.published).items()  # type: ignore[attr-defined]
         if stream == signals[0].stream
     }
+
+
+@pytest.mark.parametrize("pass_s", [0.5, 1.1, 10.0])
+def test_a_beat_before_the_new_limits_has_the_old_ones_if_a_later_pass_finds_it_too(pass_s: float) -> None:
+    """A mark of active time is where the chunk ends before which a beat is not found yet, and the next one begins."""
+    signal = Signal("bed", synthesise((3, 0), seconds=15).recording.samples)
+    edges = [0, 125, 250, 500, 875, 1125, 1250, 1375, 1750, 1875, 2250, 2500, 2750, 3125, 3375, 3625]
+    messages = [(4_000 * b + 50_000, signal.chunk(a, b)) for a, b in itertools.pairwise(edges)]
+    changes = [LimitChange("bed", {"tachycardia": 52.0}, {}, "Ada", 0, 9_075_000)]
+    cuts = [run(messages, changes, sizes, Settings(pass_s=pass_s))[0] for sizes in ([1], [7, 1, 3, 2], [len(messages)])]
+    begun = [[alert["decided"] for alert in cut.alerts if alert["rule"] == "tachycardia"] for cut in cuts]
+    assert begun == 3 * [[2396]], "2225 is before the chunk from 2250 on, which arrives at 10.05 s"

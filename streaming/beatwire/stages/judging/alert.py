@@ -21,6 +21,7 @@ from beatwire.jit import cpu
 from beatwire.kernels.alerts import alert_state
 from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.alerts.long_intervals import LONGEST_S
+from beatwire.kernels.alerts.unjudged import MARK, MARK_AT
 from beatwire.kernels.classes.beat_class import SIZE, Q
 from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
@@ -242,9 +243,12 @@ def _ordered_events(state: State, tick: TickBeats) -> I64:
             state.pending.setdefault(slot, []).extend(changes)
     if not state.pending:
         return tick.events
-    return insert_changes(
-        tick.events, state.pending, {slot: int(state.slots[slot, alert_state.SESSION]) for slot in state.pending}
-    )
+    slots = list(state.pending)
+    known = np.maximum(state.slots[slots, alert_state.SIGNAL + MARK_AT], -1)
+    marked = state.slots[slots, alert_state.SIGNAL + MARK] > 0
+    marks = dict(zip(slots, np.where(marked, known, -1).tolist(), strict=True))
+    sessions = dict(zip(slots, state.slots[slots, alert_state.SESSION].tolist(), strict=True))
+    return insert_changes(tick.events, state.pending, sessions, marks)
 
 
 def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:

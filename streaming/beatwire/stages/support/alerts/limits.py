@@ -162,11 +162,14 @@ def row_of(number: int) -> int:
     return number % _ROWS
 
 
-def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int]) -> I64:
+def insert_changes(
+    events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int], marks: Mapping[int, int]
+) -> I64:
     """Return the events of a tick with those of changed limits in their places.
 
-    An event comes before the first beat, watermark or mark of active time that is not before its sample, and before the
-    restart that ends its session. One that has no place yet stays pending.
+    An event comes before the first beat or watermark that is not before its sample, and before the restart that ends
+    its session. All beats before a mark of active time are known at the mark after it: so an event comes before that
+    one if its sample is not after the first. One that has no place yet stays pending.
 
     Parameters
     ----------
@@ -176,30 +179,38 @@ def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping
         Slot -> changes that have no place yet, columns ``EVENT_...``; read and written.
     sessions
         Slot -> its session before the tick.
+    marks
+        Slot -> the sample of the last mark of active time before the tick; -1: none.
     """
     at: list[int] = []
     rows: list[tuple[int, ...]] = []
     for slot in list(pending):
         first, stop = np.searchsorted(events[:, ORDERED_SLOT], [slot, slot + 1]).tolist()
-        session = sessions[slot]
+        session, mark = sessions[slot], marks[slot]
         for e in range(first, stop):
             kind, own, sample = events[e, [ORDERED_KIND, ORDERED_SESSION, ORDERED_SAMPLE]].tolist()
             waiting = pending[slot]
-            while waiting and _belongs_before(waiting[0], kind, own, sample, session):
+            while waiting and _belongs_before(waiting[0], kind, own, mark if kind == ARRIVED else sample, session):
                 change = waiting.pop(0)
                 ended = change[EVENT_SESSION] != own  # nothing is decided at its sample
                 at.append(e)
                 own_sample = -1 if ended else change[EVENT_SAMPLE]
                 row = row_of(int(change[EVENT_VALUE]))
                 rows.append((slot, session, LIMITS_CHANGED, own_sample, row, change[EVENT_BANK]))
-            session = own if kind == RESTART else session
+            if kind == RESTART:
+                session, mark = own, -1
+            elif kind == ARRIVED:
+                mark = sample
         if not pending[slot]:
             del pending[slot]
     return np.insert(events, at, np.array(rows, np.int64).reshape(-1, ORDERED_COLUMNS), axis=0) if rows else events
 
 
 def _belongs_before(change: I64, kind: int, own: int, sample: int, session: int) -> bool:
-    """Return True if a change belongs before an event of session ``own`` of a stream that is in ``session``."""
+    """Return True if a change belongs before an event of session ``own`` of a stream that is in ``session``.
+
+    ``sample``: all beats before it are known at the event.
+    """
     if change[EVENT_SESSION] == own:
         return kind in (ARRIVED, BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE]
     return kind == RESTART and change[EVENT_SESSION] == session
