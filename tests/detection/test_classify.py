@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.kernels.peaks import classify as kernel
-from beatwire.kernels.peaks import peak_features, peak_history
+from beatwire.kernels.peaks import peak_features, peak_history, risk
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -99,7 +99,7 @@ def test_expected_errors_are_the_sum_over_the_uncertain_peaks_of_the_last_ten_se
     assert all(np.isnan(errors) for c, logit, errors in found if logit == kernel.NOT_A_CANDIDATE)
     np.testing.assert_array_equal(classified.logits[0, :n, 1], classified.logits[0, :n, 2])  # of the last tick
     for c, _, errors in seen:
-        sure = [kernel.beat_probability(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
+        sure = [risk.beat_probability(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
         verdicts = [other > 0 for at, other, _ in seen if c - 2500 <= at <= c]
         assert errors == pytest.approx(sum(1 - p if v else p for p, v in zip(sure, verdicts, strict=True)), abs=1e-4)
     assert max(errors for *_, errors in seen) > 1
@@ -186,11 +186,11 @@ def test_without_trees_peaks_are_passed_on_unchanged() -> None:
 
 def test_the_probability_is_interpolated_between_its_knots_and_never_decreases() -> None:
     knots = np.linspace(0.01, 0.99, 33)
-    assert kernel.beat_probability(-99.0, knots) == 0.01
-    assert kernel.beat_probability(99.0, knots) == 0.99
-    assert kernel.beat_probability(0.0, knots) == pytest.approx(0.5)
-    assert kernel.beat_probability(0.25, knots) == pytest.approx((knots[16] + knots[17]) / 2)
-    several = [kernel.beat_probability(v, TREES.probability) for v in np.linspace(-9, 9, 200)]
+    assert risk.beat_probability(-99.0, knots) == 0.01
+    assert risk.beat_probability(99.0, knots) == 0.99
+    assert risk.beat_probability(0.0, knots) == pytest.approx(0.5)
+    assert risk.beat_probability(0.25, knots) == pytest.approx((knots[16] + knots[17]) / 2)
+    several = [risk.beat_probability(v, TREES.probability) for v in np.linspace(-9, 9, 200)]
     assert min(several) >= 0
     assert max(several) <= 1
     assert np.all(np.diff(several) >= 0)

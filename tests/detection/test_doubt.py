@@ -13,7 +13,7 @@ from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks import doubt, wave_input, wave_network
-from beatwire.kernels.peaks.classify import beat_probability, risk_of
+from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.model.checkpoint import held_out_models
 from beatwire.model.trees import load_trees
 from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform

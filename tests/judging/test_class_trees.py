@@ -11,7 +11,7 @@ from beatwire.evaluation.beats.classes import LETTERS, class_figures, class_line
 from beatwire.evaluation.beats.match import Counts
 from beatwire.kernels.classes import beat_class, class_features
 from beatwire.kernels.classes.beat_class import LETTERS as CLASSES
-from beatwire.kernels.peaks.classify import LOGIT_RANGE
+from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.model.classes import SHIPPED, load_classes, save_classes
 from beatwire.model.trees import KNOTS
 from beatwire.records.classification import Trees

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.kernels.peaks import classify, peak_features
+from beatwire.kernels.peaks import classify, peak_features, risk
 from beatwire.model.trees import INPUTS_KEY, KNOTS, SHIPPED, complete, in_halves, load_trees
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -146,7 +146,7 @@ def test_the_calibration_is_monotonic_and_follows_the_share_of_beats() -> None:
     table = calibrate(logit, (rng.uniform(size=len(logit)) < truth).astype(float), np.ones(len(logit)))
     assert np.all(np.diff(table) >= 0)
     for at in (-4.0, 0.0, 2.0, 5.0):
-        assert classify.beat_probability(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
+        assert risk.beat_probability(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
 
 
 def test_boosters_of_different_numbers_of_trees_stay_apart(tmp_path: Path) -> None:

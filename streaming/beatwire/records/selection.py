@@ -9,7 +9,7 @@ class BeatSettings(NamedTuple):
     """What makes a peak a beat, for a bank.
 
     floor        least response of a beat in a stream of one microvolt per unit
-    probability  float64 [knots], see ``kernels.peaks.classify.beat_probability``; [1]: the rule decides, logits are not
+    probability  float64 [knots], see ``kernels.peaks.risk.beat_probability``; [1]: the rule decides, logits are not
                  read
     durations    int64 [3], columns ``QUIET_MARGIN``, ``LONGEST_RR``, ``RATE_WINDOW``
     marking      int64 [5], see ``kernels.detection.r_peak.mark_r``

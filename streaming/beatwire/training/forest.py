@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from beatwire.kernels.peaks import classify
+from beatwire.kernels.peaks import classify, risk
 from beatwire.model.trees import KNOTS
 from beatwire.records import F32, F64, Bool
 from beatwire.training.checks import require_both
@@ -185,10 +185,8 @@ def calibrate(logit: F64, is_beat: F64, weight: F64) -> F64:
     logit, is_beat, weight
         float64 [p], of each peak its logit, 1 if it is a beat or else 0, and its weight.
     """
-    knots = np.linspace(-classify.LOGIT_RANGE, classify.LOGIT_RANGE, KNOTS)
-    knot = np.clip(
-        np.rint((logit + classify.LOGIT_RANGE) * (KNOTS - 1) / (2 * classify.LOGIT_RANGE)), 0, KNOTS - 1
-    ).astype(int)
+    knots = np.linspace(-risk.LOGIT_RANGE, risk.LOGIT_RANGE, KNOTS)
+    knot = np.clip(np.rint((logit + risk.LOGIT_RANGE) * (KNOTS - 1) / (2 * risk.LOGIT_RANGE)), 0, KNOTS - 1).astype(int)
     prior = 1.0 / (1.0 + np.exp(-knots))
     total = np.bincount(knot, weight, KNOTS) + PRIOR_PEAKS
     share = (np.bincount(knot, weight * is_beat, KNOTS) + PRIOR_PEAKS * prior) / total

@@ -43,7 +43,8 @@ from beatwire.kernels.classes.normal_beat import (
     store_beat,
 )
 from beatwire.kernels.classes.stored_shape import store_shape
-from beatwire.kernels.peaks.classify import beat_probability, evaluate_trees
+from beatwire.kernels.peaks.classify import evaluate_trees
+from beatwire.kernels.peaks.risk import beat_probability
 from beatwire.records import F32, F64, I16, I64
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees

@@ -40,7 +40,7 @@ from beatwire.kernels.detection.intervals import (
 )
 from beatwire.kernels.detection.level import ceiling
 from beatwire.kernels.detection.r_peak import mark_r
-from beatwire.kernels.peaks.classify import beat_probability, risk_of
+from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.kernels.rhythms.wave_shape import KIND_BITS
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import F64, I32, I64

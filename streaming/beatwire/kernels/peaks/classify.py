@@ -40,14 +40,11 @@ from beatwire.kernels.peaks.peak_features import (
     HALF,
     HEIGHT,
     IRREGULAR,
-    LOOKBACK,
     MEDIAN_SIZE,
     MS220,
     MS400,
     NOISE,
     PAST_BLOCKS,
-    PAST_PEAKS,
-    PAST_RISK,
     PEAK_COUNT,
     PHASE,
     W8_OF_LAST,
@@ -56,7 +53,7 @@ from beatwire.kernels.peaks.peak_features import (
 )
 from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
-from beatwire.kernels.short_times import until
+from beatwire.kernels.peaks.risk import LOGIT_RANGE, expected_errors, store_risk
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
@@ -82,7 +79,6 @@ LEVELS_PER_CANDIDATE = 10  # a peak of a tenth of the level or less is no candid
 NOT_A_CANDIDATE = -99.0  # logit of such a peak
 TYPICAL_LOGIT = 8.0  # the end of the range, see ``LOGIT_RANGE``
 FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of these peaks are cut off and no beats
-LOGIT_RANGE = 8.0  # the table of probabilities ends at plus and minus this logit
 MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
 SIDE_BY_SIDE = 16  # trees are stored in multiples of it: vector instructions take so many together
 LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
@@ -291,37 +287,3 @@ def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: in
                 log[BLOCK_COUNT] += 1
         wait()
     return stored
-
-
-def store_risk(logit: float, probability: F64, memory: PeakMemory) -> None:
-    """Store the risk of the peak that was stored last."""
-    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = risk_of(logit, probability)
-
-
-def risk_of(logit: float, probability: F64) -> float:
-    """Return the probability that the classification of a peak is wrong."""
-    chance = beat_probability(logit, probability)
-    return 1.0 - chance if logit > 0.0 else chance
-
-
-def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
-    """Return the sum of the risks of the peaks in the ten seconds up to sample ``c``."""
-    total, count = 0.0, int(memory.log[PEAK_COUNT])
-    at = count % PAST_PEAKS
-    for _ in range(min(PAST_PEAKS, count)):
-        at = PAST_PEAKS - 1 if at == 0 else at - 1
-        if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
-            break
-        total += float(memory.past[at, PAST_RISK])
-    return total
-
-
-def beat_probability(logit: float, probability: F64) -> float:
-    """Return the probability of a beat, interpolated between the knots of a table.
-
-    The knots lie at equal distances from ``-LOGIT_RANGE`` to ``LOGIT_RANGE``.
-    """
-    last = probability.shape[0] - 1
-    at = (min(LOGIT_RANGE, max(-LOGIT_RANGE, logit)) + LOGIT_RANGE) * last / (2.0 * LOGIT_RANGE)
-    knot = min(last - 1, int(at))
-    return float(probability[knot] + (at - knot) * (probability[knot + 1] - probability[knot]))

@@ -23,8 +23,8 @@ Invariant: whether the network is asked depends on the trees alone, so on the sa
 import math
 
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.peaks.classify import beat_probability, risk_of
 from beatwire.kernels.peaks.peak_features import PAST_PEAKS
+from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
@@ -93,7 +93,7 @@ def combined(
 ) -> float:  # fmt: skip
     """Return the logit of the trees combined with those of the leads; itself if no lead has a signal.
 
-    ``scale`` has the trees' logit of the same probability, at knots as those of ``classify.beat_probability``.
+    ``scale`` has the trees' logit of the same probability, at knots as those of ``risk.beat_probability``.
     """
     together = odds(logit, c, base, rings, lane, grid, network, scratch)
     if math.isnan(together):

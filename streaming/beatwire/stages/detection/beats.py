@@ -41,7 +41,7 @@ class Settings:
     """What makes a peak a beat; times in seconds.
 
     design             of the filter whose peaks these are
-    probability        of a beat by its logit, see ``kernels.peaks.classify.beat_probability``; [1]: the rule decides
+    probability        of a beat by its logit, see ``kernels.peaks.risk.beat_probability``; [1]: the rule decides
     narrow, wide       wavelets of the same length by which R is marked, see ``kernels.detection.r_peak``
     before_s, after_s  how far R may lie before and after its peak
     near_s             how far the wide wavelet may move it

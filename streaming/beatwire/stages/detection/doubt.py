@@ -14,9 +14,9 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.peaks.classify import LOGIT_RANGE
 from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, HIDDEN_S, PAST_CHANGES
 from beatwire.kernels.peaks.peak_features import LOOKBACK, MS400, SPAN_S
+from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE

@@ -14,7 +14,7 @@ class Ensemble:
     feature       int16 [2, nodes, trees]
     threshold     float32 [2, nodes, trees]
     leaf          int32 [2, nodes + 1, trees], in units of ``kernels.peaks.classify.LEAF_UNIT``
-    probability   float64 [knots], by logit, see ``kernels.peaks.classify.beat_probability``
+    probability   float64 [knots], by logit, see ``kernels.peaks.risk.beat_probability``
     name          version and hash
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.evaluation.beats.classes import LETTERS
 from beatwire.evaluation.beats.match import Counts
-from beatwire.kernels.peaks.classify import LOGIT_RANGE
+from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.records import F64
 from beatwire.training.classes.examples import ClassRecord
 from beatwire.training.classes.forest import count, decide

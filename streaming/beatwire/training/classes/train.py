@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.evaluation.result import NO_BEAT
-from beatwire.kernels.peaks.classify import LOGIT_RANGE
+from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.model.classes import save_classes
 from beatwire.records import F64
 from beatwire.training.checks import require_own_names

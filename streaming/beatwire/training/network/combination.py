@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from beatwire.evaluation.beats.match import inside
 from beatwire.jit import cpu
-from beatwire.kernels.peaks import classify, doubt, wave_input, wave_network
+from beatwire.kernels.peaks import classify, doubt, risk, wave_input, wave_network
 from beatwire.kernels.peaks.peak_features import LOOKBACK, SPAN_S
 from beatwire.model.checkpoint import held_out_models
 from beatwire.model.trees import KNOTS, SHIPPED, load_trees
@@ -96,7 +96,7 @@ def tree_logits(trees: Ensemble, peaks: Candidates) -> F64:
 
 def _doubtful(trees: Ensemble, peaks: Candidates, logit: F64, rate_hz: float) -> Bool:
     """Return which peaks are judged again."""
-    limit = classify.LOGIT_RANGE
+    limit = risk.LOGIT_RANGE
     chance = np.interp(logit, np.linspace(-limit, limit, KNOTS), trees.probability)
     risks = np.concatenate([[0.0], np.cumsum(np.where(logit > 0, 1 - chance, chance))])
     errors = risks[1:] - risks[np.searchsorted(peaks.at, peaks.at - int(SPAN_S[LOOKBACK] * rate_hz))]
