@@ -35,10 +35,10 @@ def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
 
 def test_beats_of_mitdb_with_the_network(ecg_folder: Path) -> None:
     found = evaluated(ecg_folder / "mitdb", "--detector", "network")
-    assert found["gross"]["f1"] >= 99.89
+    assert found["gross"]["f1"] >= 99.90
     assert found["gross_paced"]["f1"] >= 99.94
     assert found["delay_ms"]["max"] <= 350
-    assert (found["confidence"]["beat_auc"] >= 0.96, found["confidence"]["window_auc"] >= 0.93) == (True, True)
+    assert (found["confidence"]["beat_auc"] >= 0.95, found["confidence"]["window_auc"] >= 0.93) == (True, True)
     assert found["alarms"]["asystole"]["false"] <= 3
 
 

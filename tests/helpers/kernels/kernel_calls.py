@@ -96,7 +96,7 @@ def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> Any:
     grid, scale = grid_for(250.0, len(network.narrow)), backend.constant(np.linspace(-7.0, 8.0, 33))
     grid = grid._replace(offset=backend.constant(grid.offset))
     tables = LogitTables(scale, backend.constant(load_trees().probability))
-    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), tables, scratch_of(network), 100, 2500)
+    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), tables, scratch_of(network), 2500)
     changes = RiskChanges(
         backend.grown(None, (lanes, CHANGE_COLUMNS), np.int64), backend.grown(None, (lanes, PAST_CHANGES), np.int32)
     )

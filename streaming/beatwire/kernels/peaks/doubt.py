@@ -107,34 +107,31 @@ def combined(
     return beat_probability(together, scale)
 
 
-def is_doubtful(i: int, k: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64) -> bool:
-    """Return True if peak ``k`` of lane ``fresh.lane[i]`` is judged again."""
-    since = int(peaks.peaks[i, k, PEAK_SAMPLE]) - int(fresh.base[i])
-    return since >= settled and in_doubt(float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE]))
+def is_doubtful(i: int, k: int, logits: F64) -> bool:
+    """Return True if peak ``k`` of row ``i`` is judged again."""
+    return in_doubt(float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE]))
 
 
-def count_doubts(i: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64, count: I64) -> None:
-    """Write the number of doubtful peaks of lane ``fresh.lane[i]`` to ``count[i]``.
+def count_doubts(i: int, peaks: PeakTable, logits: F64, count: I64) -> None:
+    """Write the number of doubtful peaks of row ``i`` to ``count[i]``.
 
     Parameters
     ----------
-    settled
-        Samples of a lane whose peaks stay with the trees, which are cut off (``classify.FIRST_LOGIT``).
     logits : float64 [n, most, LOGIT_COLUMNS]
         Of each peak the logit and the expected errors, see ``classify.classify_peaks``.
     """
     doubts = 0
     for k in range(int(peaks.found[i])):
-        if is_doubtful(i, k, fresh, peaks, settled, logits):
+        if is_doubtful(i, k, logits):
             doubts += 1
     count[i] = doubts
 
 
-def list_doubts(i: int, fresh: FreshLanes, peaks: PeakTable, settled: int, logits: F64, first: I64, asked: I64) -> None:
-    """Write item and number of the doubtful peaks of a lane to the rows of ``asked`` from ``first[i]`` on."""
+def list_doubts(i: int, peaks: PeakTable, logits: F64, first: I64, asked: I64) -> None:
+    """Write item and number of the doubtful peaks of row ``i`` to the rows of ``asked`` from ``first[i]`` on."""
     at = int(first[i])
     for k in range(int(peaks.found[i])):
-        if is_doubtful(i, k, fresh, peaks, settled, logits):
+        if is_doubtful(i, k, logits):
             asked[at, 0], asked[at, 1] = i, k
             at += 1
 

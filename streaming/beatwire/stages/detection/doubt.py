@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, HIDDEN_S, PAST_CHANGES
-from beatwire.kernels.peaks.peak_features import LOOKBACK, MS400, SPAN_S
+from beatwire.kernels.peaks.peak_features import LOOKBACK, SPAN_S
 from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
@@ -40,7 +40,6 @@ class Settings:
 class Judge(NamedTuple):
     """What judges the doubtful peaks of a bank (xp, but for the scratch).
 
-    settled   samples of a lane whose peaks stay with the trees
     lookback  samples in which errors are expected
     """
 
@@ -48,7 +47,6 @@ class Judge(NamedTuple):
     network: WaveNetwork
     tables: LogitTables
     scratch: WaveScratch
-    settled: int
     lookback: int
 
 
@@ -90,10 +88,10 @@ def judge_again(
     """Judge the doubtful peaks of lanes again: ``most`` are the lanes, and the peaks that they have at most."""
     n, kernels = most[0], backend.kernels
     count = backend.buffer("doubts of lanes", (n,), np.int64)
-    kernels.count_doubts(n, fresh, peaks, judge.settled, logits, count)
+    kernels.count_doubts(n, peaks, logits, count)
     first, total = backend.positions("doubts", n, count, most[1])
     asked = backend.buffer("doubts", (total, 2), np.int64)
-    kernels.list_doubts(n, fresh, peaks, judge.settled, logits, first, asked)
+    kernels.list_doubts(n, peaks, logits, first, asked)
     change = backend.buffer("changed risks", (total,), np.int64)
     kernels.judge_doubt(
         total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.tables, judge.scratch, logits, change
@@ -110,7 +108,7 @@ def rehearse(settings: Settings, backend: Backend = CPU) -> None:
     peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
     grid = grid_for(float(GRID_HZ), network.narrow.shape[0])
     judge_again(
-        backend, Judge(grid, network, tables_of(settings.probability), scratch_of(network), 0, 0), (1, 1),
+        backend, Judge(grid, network, tables_of(settings.probability), scratch_of(network), 0), (1, 1),
         FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
         Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
         RiskChanges(np.zeros((1, CHANGE_COLUMNS), np.int64), np.zeros((1, PAST_CHANGES), np.int32)),
@@ -146,13 +144,13 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
 def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
     """Return the judge of a bank; it shares all but grid and times with those of other banks."""
     constant = state.backend.constant
-    settled, lookback = (half_up(SPAN_S[span] * bank.rate_hz) for span in (MS400, LOOKBACK))
+    lookback = half_up(SPAN_S[LOOKBACK] * bank.rate_hz)
     grid = grid_for(bank.rate_hz, network.narrow.shape[0])
     grid = grid._replace(offset=constant(grid.offset))
     for other in state.judges.values():
-        return other._replace(grid=grid, settled=settled, lookback=lookback)
+        return other._replace(grid=grid, lookback=lookback)
     tables = LogitTables(*map(constant, tables_of(state.settings.probability)))
-    return Judge(grid, WaveNetwork(*map(constant, network)), tables, scratch_of(network), settled, lookback)
+    return Judge(grid, WaveNetwork(*map(constant, network)), tables, scratch_of(network), lookback)
 
 
 def _grown(state: State, bank: Bank, lanes: int) -> RiskChanges:
