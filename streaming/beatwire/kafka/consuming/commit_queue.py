@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.topic_id import TopicId
 
 
 class CommitQueue:
@@ -20,10 +21,12 @@ class CommitQueue:
     ----------
     topic
         The topic of the positions, by its name at the brokers.
+    topic_id
+        Its id, which is added to the positions.
     """
 
-    def __init__(self, topic: str) -> None:
-        self._topic = topic
+    def __init__(self, topic: str, topic_id: TopicId) -> None:
+        self._topic, self._topic_id = topic, topic_id
         self._waiting: dict[int, Position] = {}
         self._lock = threading.Lock()
 
@@ -34,7 +37,8 @@ class CommitQueue:
 
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return positions as confluent-kafka commits them."""
-        return [TopicPartition(self._topic, p, at.offset, at.metadata) for p, at in positions.items()]
+        known = {p: at._replace(topic_id=self._topic_id.known) for p, at in positions.items()}
+        return [TopicPartition(self._topic, p, at.offset, at.metadata) for p, at in known.items()]
 
     def carry_out(self, consumer: Consumer, assigned: Container[int], *, wait: bool = False) -> None:
         """Commit what waits of the assigned partitions, and drop the rest; `wait`: until the broker has answered."""

@@ -29,8 +29,9 @@ from beatwire.kafka.consuming.handover import RECENT_S, HandOver, Reading
 from beatwire.kafka.consuming.holding import Holding
 from beatwire.kafka.consuming.positions import without
 from beatwire.kafka.consuming.progress import Progress
-from beatwire.kafka.consuming.replay import REQUEST_S, Replay, find_starts, seek
+from beatwire.kafka.consuming.replay import Replay, find_starts, seek
 from beatwire.kafka.consuming.resumed import Resumed
+from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.records.samples import BankKind
@@ -38,7 +39,6 @@ from beatwire.records.samples import BankKind
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
 _CLOSE_S = 2.0  # wait for the end of the thread
-_FIRST_S = 0.5  # wait for commits that are not in a transaction
 _NO_COMMITS_S = 30.0  # a broker that answers other clients but sends no commits for so long: replace the client
 
 
@@ -95,12 +95,13 @@ class Poller:
         self.open_banks: dict[int, frozenset[BankKind]] = {}
         self.membership: object = None
         self.holding = Holding(schemas)
-        self.waiting = CommitQueue(self._topic_there)
+        self._topic_id = TopicId(cluster, self._topic_there)
+        self.waiting = CommitQueue(self._topic_there, self._topic_id)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
         self._polled_s, self._resumed = 0.0, Resumed()
         self._paused: list[TopicPartition] = []  # because the hand-over is full
-        self._deleted = Deleted(self._topic_there)
+        self._deleted = Deleted(self._topic_there, self._topic_id)
         self._pending: list[TopicPartition] = []
         self._asked = False  # for the commits, since the assignment changed
         self._changed_s = time.monotonic()
@@ -242,7 +243,7 @@ class Poller:
         try:
             self._commit(wait=True)
             first, self._asked = not self._asked, True
-            starts = find_starts(self._client.consumer, assigned, self._progress, _FIRST_S if first else REQUEST_S)
+            starts = find_starts(self._client.consumer, assigned, self._progress, self._topic_id, first=first)
         except KafkaException as error:
             if error.args[0].code() in DENIED:
                 raise self._cluster.denied(f"read the offsets of group {self._group!r}", error.args[0]) from error

@@ -3,13 +3,14 @@
 In and out: a commit as Kafka stores it, an offset and a metadata string. Both offsets are in the commit. The offset
 itself is the next message to publish for; everything before it has been published. The metadata contains the offset
 from which a successor replays the partition, with its output discarded, to rebuild the state at the commit, the time of
-the commit, and the banks that were open. A commit with other metadata needs no replay.
+the commit, the id of the topic, and the banks that were open. A commit with other metadata needs no replay.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,7 +22,8 @@ from beatwire.records.samples import BankKind
 # Anybody who may commit for the group can write metadata: what does not match is none of a monitor.
 _BANK = r"[0-9]{1,4}(?:\.[0-9]{1,20})?x[0-9]{1,2}"
 _PATTERN = re.compile(
-    rf"beatwire rewind=([0-9]{{1,19}})(?: at=([0-9]{{1,19}}))?(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?$"
+    rf"beatwire rewind=([0-9]{{1,19}})(?: at=([0-9]{{1,19}}))?(?: topic=([A-Za-z0-9_-]{{22}}))?"
+    rf"(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?$"
 )
 _MOST_METADATA = 4_096  # bytes: the broker's offset.metadata.max.bytes, by default
 
@@ -33,12 +35,14 @@ class Position(NamedTuple):
     rewind   of the first message that a successor has to replay; at most `offset`
     at_ms    of the commit: the messages of the tick are older; milliseconds since 1970, producer's clock; 0: unknown
     banks    that were open at the commit; None: unknown
+    topic_id of the topic, 22 characters; None: unknown
     """
 
     offset: int
     rewind: int
     at_ms: int = 0
     banks: frozenset[BankKind] | None = None
+    topic_id: str | None = None
 
     @property
     def metadata(self) -> str:
@@ -48,12 +52,15 @@ class Position(NamedTuple):
         'beatwire rewind=7'
         >>> Position(120, 7, 1795438456642).metadata
         'beatwire rewind=7 at=1795438456642'
+        >>> Position(120, 7, topic_id='obSTE3MLT0CklpNUVoNolw').metadata
+        'beatwire rewind=7 topic=obSTE3MLT0CklpNUVoNolw'
         >>> Position(120, 7, banks=frozenset({(360.0, 2), (128.0, 2)})).metadata
         'beatwire rewind=7 banks=128.0x2,360.0x2'
         >>> Position(120, 7, banks=frozenset((50 + k / 3, 12) for k in range(400))).metadata
         'beatwire rewind=7'
         """
         text = f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
+        text += f" topic={self.topic_id}" if self.topic_id else ""
         if self.banks is None:
             return text
         with_banks = f"{text} banks={_banks_text(self.banks)}"
@@ -64,20 +71,20 @@ class Position(NamedTuple):
         """Return the position that a commit contains.
 
         >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')
-        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None)
+        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None, topic_id=None)
         >>> Position.from_commit(120, 'beatwire rewind=7 banks=128.0x2').banks
         frozenset({(128.0, 2)})
         >>> Position.from_commit(120, None)
-        Position(offset=120, rewind=120, at_ms=0, banks=None)
+        Position(offset=120, rewind=120, at_ms=0, banks=None, topic_id=None)
         """
         found = _PATTERN.match(metadata or "")
         if found is None:
             return Position(offset, offset)
         banks = None
-        if found[3] is not None:
-            kinds = (text.split("x") for text in found[3].split(",") if text)
+        if found[4] is not None:
+            kinds = (text.split("x") for text in found[4].split(",") if text)
             banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
-        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks)
+        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks, found[3])
 
 
 def is_monitors(metadata: str | None) -> bool:
@@ -101,7 +108,49 @@ class OffsetRange(NamedTuple):
     high: int
 
 
-def clip_to_available(position: Position | None, available: OffsetRange) -> tuple[Position, Expired]:
+class Cause(Enum):
+    """Why a group begins before its commit, or with another topic.
+
+    CREATED  the topic was deleted and created again, or that is likely: the commit is beyond the end
+    LOST     the broker has lost the end of the log, but not the commit: both reach its disk independently
+    """
+
+    CREATED = auto()
+    LOST = auto()
+
+
+def cause_to_go_back(position: Position, available: OffsetRange, topic_id: str | None) -> Cause | None:
+    """Return why a commit does not hold for the present topic; None if it does.
+
+    Parameters
+    ----------
+    position
+        The commit.
+    available
+        The present offsets of the partition.
+    topic_id
+        The present id of the topic; None: unknown.
+
+    Examples
+    --------
+    >>> cause_to_go_back(Position(80, 20, topic_id="a"), OffsetRange(0, 90), "b")
+    <Cause.CREATED: 1>
+    >>> cause_to_go_back(Position(80, 20, topic_id="a"), OffsetRange(0, 9), "a")
+    <Cause.LOST: 2>
+    >>> cause_to_go_back(Position(80, 20), OffsetRange(0, 9), "a")  # the commit of an earlier version
+    <Cause.CREATED: 1>
+    """
+    known = position.topic_id is not None and topic_id is not None
+    if known and position.topic_id != topic_id:
+        return Cause.CREATED
+    if position.offset > available.high:
+        return Cause.LOST if known else Cause.CREATED
+    return None
+
+
+def clip_to_available(
+    position: Position | None, available: OffsetRange, topic_id: str | None = None
+) -> tuple[Position, Expired]:
     """Move a commit into the offsets that the broker has.
 
     Parameters
@@ -110,28 +159,36 @@ def clip_to_available(position: Position | None, available: OffsetRange) -> tupl
         The commit; None if the group has none: it begins with the oldest message.
     available
         The present offsets of the partition.
+    topic_id
+        The present id of the topic; None: unknown.
 
     Returns
     -------
     Position, Expired
-        The position to begin with, and the messages that are missing.
+        The position to begin with, and the messages that retention has deleted.
 
     Examples
     --------
-    >>> clip_to_available(None, OffsetRange(5, 9))
-    (Position(offset=5, rewind=5, at_ms=0, banks=None), Expired(unread=0, replay=0, first=0))
+    >>> clip_to_available(None, OffsetRange(5, 9))[0][:2]
+    (5, 5)
     >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
-    (Position(offset=8, rewind=5, at_ms=0, banks=None), Expired(unread=0, replay=3, first=0))
-    >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))
-    (Position(offset=5, rewind=5, at_ms=0, banks=None), Expired(unread=1, replay=2, first=4))
-    >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
-    (Position(offset=0, rewind=0, at_ms=0, banks=None), Expired(unread=0, replay=0, first=0))
+    (Position(offset=8, rewind=5, at_ms=0, banks=None, topic_id=None), Expired(unread=0, replay=3, first=0))
+    >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))[1]
+    Expired(unread=1, replay=2, first=4)
+    >>> clip_to_available(Position(80, 7, topic_id="a"), OffsetRange(0, 9), "a")[0][:2]  # the end of the log is lost
+    (9, 7)
+    >>> clip_to_available(Position(80, 7, topic_id="a"), OffsetRange(0, 90), "b")[0][:2]  # created again
+    (0, 0)
     """
-    if position is None or position.offset > available.high:
-        return Position(available.low, available.low), Expired()
-    offset, rewind = max(position.offset, available.low), max(position.rewind, available.low)
-    unread, replay = offset - position.offset, min(position.offset, rewind) - min(position.offset, position.rewind)
-    return Position(offset, rewind, banks=position.banks), Expired(unread, replay, position.offset if unread else 0)
+    cause = None if position is None else cause_to_go_back(position, available, topic_id)
+    if position is None or cause is Cause.CREATED:
+        return Position(available.low, available.low, topic_id=topic_id), Expired()
+    end = min(position.offset, available.high)  # before it at a commit that is beyond the end
+    begin = min(position.rewind, end)
+    offset, rewind = max(end, available.low), max(begin, available.low)
+    unread, replay = offset - end, min(end, rewind) - begin
+    at = Position(offset, rewind, position.at_ms, position.banks, topic_id)
+    return at, Expired(unread, replay, end if unread else 0)
 
 
 def skipped(offsets: I64, expected: int, low: int, until: int | None) -> Expired:

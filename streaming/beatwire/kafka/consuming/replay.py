@@ -2,20 +2,25 @@
 
 In: a consumer and its assignment. Out: a `Start` for each partition (`find_starts`), and a `Replay`, which pauses each
 partition at its commit. Invariant: the messages of a replay end exactly at the commits.
+A commit that does not hold for the topic (`Cause`) is corrected at the broker before anything is read, and reported.
 Partitions that go on (`progress`) have no replay.
 """
 
+import logging
 import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from beatwire.kafka.consuming.positions import OffsetRange, Position, clip_to_available
+from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cause_to_go_back, clip_to_available
 from beatwire.kafka.consuming.progress import Progress
+from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.records import Expired
 
-REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
+_LOGGER = logging.getLogger("beatwire")
+_REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
+_FIRST_S = 0.5  # wait for commits that are not in a transaction
 _SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
 
 
@@ -79,12 +84,17 @@ class Start(NamedTuple):
 
 
 def find_starts(
-    consumer: Consumer, assigned: list[TopicPartition], progress: Progress, timeout_s: float = REQUEST_S
+    consumer: Consumer, assigned: list[TopicPartition], progress: Progress, topic_id: TopicId, *, first: bool
 ) -> dict[int, Start]:
     """Request the group's commits on the assigned partitions, and find out which of them go on without a replay.
 
     While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
     has passed, or never (see `Sink.end_pending_transactions`).
+
+    Parameters
+    ----------
+    first
+        This is the first attempt: an open transaction is the caller's to end, so the wait is short.
 
     Returns
     -------
@@ -96,18 +106,58 @@ def find_starts(
     KafkaException
         The broker did not answer in time; try again.
     """
-    starts = {}
-    for found in consumer.committed(assigned, timeout=timeout_s):
+    starts: dict[int, Start] = {}
+    went_back: dict[int, tuple[Cause, int]] = {}  # partition -> why, and the commit
+    topic_id.ask()
+    commits = consumer.committed(assigned, timeout=_FIRST_S if first else _REQUEST_S)
+    for found in commits:
         if found.error is not None:
             raise KafkaException(found.error)
+    compared = any(Position.from_commit(found.offset, found.metadata).topic_id for found in commits)
+    present = topic_id.wait() if compared else topic_id.known
+    for found in commits:
         commit = Position.from_commit(found.offset, found.metadata) if found.offset >= 0 else None
-        available = consumer.get_watermark_offsets(found, timeout=REQUEST_S)
+        available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
-        at, expired = clip_to_available(commit, OffsetRange(*available))
-        starts[found.partition] = Start(at, expired)
+        offsets = OffsetRange(*available)
+        starts[found.partition] = Start(*clip_to_available(commit, offsets, present))
+        if commit is not None and (cause := cause_to_go_back(commit, offsets, present)) is not None:
+            went_back[found.partition] = cause, commit.offset
+    if went_back:
+        _commit_and_report(consumer, assigned[0].topic, went_back, {p: starts[p].at for p in went_back})
     kept = progress.go_on_from({partition: start.at.offset for partition, start in starts.items()})
     return starts | {partition: Start(Position(offset, offset), Expired()) for partition, offset in kept.items()}
+
+
+def _commit_and_report(
+    consumer: Consumer, topic: str, went_back: Mapping[int, tuple[Cause, int]], at: Mapping[int, Position]
+) -> None:
+    """Commit where partitions begin now, so that a successor does not take offsets that have come since for old ones.
+
+    Raises
+    ------
+    KafkaException
+        The broker did not take the commits; try again.
+    """
+    corrected = [TopicPartition(topic, p, begin.offset, begin.metadata) for p, begin in at.items()]
+    consumer.commit(offsets=corrected, asynchronous=False)
+    for partition, (cause, commit) in went_back.items():
+        offset = at[partition].offset
+        what = (
+            "an end before it, as after a power cut: the broker has lost messages that had been analysed, and perhaps "
+            "later ones; it goes on at the end"
+            if cause is Cause.LOST
+            else "a topic that was deleted and created again: it begins with the oldest message"
+        )
+        _LOGGER.warning(
+            "kafka: %s/%d: expected the offset that the group has committed, %d; got %s, offset %d",
+            topic, partition, commit, what, offset,
+            extra={
+                "event": "commit does not hold",
+                "fields": {"partition": partition, "cause": cause.name.lower(), "committed": commit, "begin": offset},
+            },
+        )  # fmt: skip
 
 
 def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:
