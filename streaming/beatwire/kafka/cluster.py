@@ -114,7 +114,7 @@ class Cluster:
     def consumer(self, own: Mapping[str, Any]) -> Consumer:
         """Return a new consumer; raise UserError for a property that librdkafka does not accept."""
         with _properties_checked():
-            return Consumer(self.settings({"check.crcs": True, **own}))  # by default damaged samples are passed on
+            return Consumer(self.settings(own))
 
     def producer(self, own: Mapping[str, Any]) -> Producer:
         """Return a new producer; raise UserError for a property that librdkafka does not accept."""

@@ -1,4 +1,4 @@
-"""What is refused or damaged on its way is sent again, and none is lost.
+"""What is refused on its way is sent again, and none is lost.
 
 A broker that knows nothing of a producer takes whatever sequence number comes first, and librdkafka (2.16) takes the
 acknowledgement of the next message for one of all before it: with several requests under way the first is lost.
@@ -44,15 +44,6 @@ def test_a_message_that_was_refused_once_is_not_lost(need_kafka, opened):
             wait_until(lambda: kafka.network.refused == 1)
             sender.send(names.ALERTS, [b"bed-1"], [b"second"])
         assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS)] == [b"first", b"second"]
-
-
-def test_messages_that_were_damaged_on_their_way_are_read_again(need_kafka):
-    with LocalKafka(behind_network=True) as kafka:
-        with Sender(kafka.cluster) as sender:
-            sender.send(names.SAMPLES, [b"bed-1"], [b"microvolts"])
-        kafka.network.damage(b"microvolts")
-        assert [value for _, value in read_to_end(kafka.cluster, names.SAMPLES)] == [b"microvolts"]
-        assert not kafka.network.damages
 
 
 def test_the_largest_bundle_is_sent_and_messages_before_it_are_not_lost(kafka):

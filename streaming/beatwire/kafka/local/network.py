@@ -65,7 +65,6 @@ class Network:
         self._stalled_until_s = 0.0
         self._refusal: tuple[bytes, bytes] | None = None  # topic and content of the write to be refused
         self._loss = False  # the answer to the next change is to be lost
-        self._damage = b""  # of the next answer with it, a bit is changed
 
         threading.Thread(target=self._accept, name="network", daemon=True).start()
 
@@ -94,15 +93,6 @@ class Network:
     def lose_answer(self) -> None:
         """Let the broker make the next change, and cut the connection before it answers."""
         self._loss = True
-
-    @property
-    def damages(self) -> bool:
-        """Return True while a damage is due."""
-        return bool(self._damage)
-
-    def damage(self, content: bytes) -> None:
-        """Change a bit of this content in the next answer with it."""
-        self._damage = content
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -143,9 +133,6 @@ class Network:
                 self._wait()
                 if one.is_lost:
                     return
-                if self._damage and self._damage in answer:
-                    damaged, self._damage = self._damage, b""
-                    answer = answer.replace(damaged, damaged[:-1] + bytes([damaged[-1] ^ 1]), 1)
                 unknown = _UNKNOWN * len(one.topic)
                 if one.topic and unknown in answer:
                     answer, one.topic = answer.replace(unknown, one.topic), b""
