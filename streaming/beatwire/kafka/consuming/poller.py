@@ -89,8 +89,7 @@ class Poller:
         self._topic_there = cluster.topic(topic)
         self._handover, self._progress = handover, progress
         self._client = GroupClient(cluster, group, topic, self, protocol=protocol)
-        self.epoch = 0
-        self.changing = True
+        self.epoch, self.changing = 0, True
         self.start: dict[int, int] = {}
         self.open_banks: dict[int, frozenset[BankKind]] = {}
         self.membership: object = None
@@ -103,9 +102,8 @@ class Poller:
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._deleted = Deleted(self._topic_there, self._topic_id)
         self._pending: list[TopicPartition] = []
-        self._asked = False  # for the commits, since the assignment changed
+        self._asked = self._closing = False  # asked for the commits, since the assignment changed
         self._changed_s = time.monotonic()
-        self._closing = False
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
     # ---- called by any thread ----
@@ -152,8 +150,7 @@ class Poller:
                 else:
                     self._pass_on(messages, drained=drained)
                     self._wait_for_space()
-                    self._release()
-                    self._replace_if_stuck()
+                    self._release_or_replace()
                 if self._client.rejoin_if_unassigned(self.start):
                     self.on_change(grows=False)
         except BaseException as error:  # raised again in the monitor's thread
@@ -177,11 +174,11 @@ class Poller:
             self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
         if replay is None:
             part = self._deleted.pass_on(part, self._next_offset)
-        if replay is not None:
+        else:
             replay.pause_finished(self._next_offset)
         replaying = replay is not None and not replay.done
-        passed = part if part.messages or part.expired else None
-        self._handover.put(passed, self._reading(drained=drained, replaying=replaying), replay=replay is not None)
+        reading = self._reading(drained=drained, replaying=replaying)
+        self._handover.put(part if part.messages or part.expired else None, reading, replay=replay is not None)
         if replay is not None and not replaying:
             self._replay = None
             self._resume(replay.paused)
@@ -211,14 +208,11 @@ class Poller:
         replayed = self._replay.paused if self._replay is not None else set()
         return replayed | self.holding.partitions.keys()
 
-    def _release(self) -> None:
-        """Resume the partitions that need not wait for the registry any longer."""
+    def _release_or_replace(self) -> None:
+        """Resume the partitions that need not wait for the registry any longer; replace a client that is stuck."""
         if not self._paused and (released := self.holding.released()):
             self._resume(released)
-
-    def _replace_if_stuck(self) -> None:
-        active = without(self._next_offset, self._paused_for_long())
-        if not self._paused and self._client.is_stuck(active):
+        if not self._paused and self._client.is_stuck(without(self._next_offset, self._paused_for_long())):
             self._replace_client()
 
     def _resume(self, partitions: set[int]) -> None:
