@@ -23,8 +23,8 @@ class Client:
     def __init__(self, *_: Any, **__: Any) -> None:
         self.consumer = Consumer()
 
-    def at_end(self, _: Any) -> bool:
-        return True
+    def at_end(self, _: Any) -> tuple[bool, frozenset[int]]:
+        return True, frozenset()
 
 
 def test_a_partition_that_was_resumed_is_not_read_to_its_end_before_something_comes_of_it(

@@ -37,7 +37,7 @@ class RawTick:
     partition    int32 [m]       partition of each message (0 without a broker)
     now_us       time at which the tick was taken, microseconds since 1970
     caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
-    held         partitions of which ``caught_up`` says nothing: their messages wait for the schema registry
+    held         partitions of which ``caught_up`` says nothing: their messages wait for the registry or at the broker
     overloaded   so far behind that beats are not scored: rules and beats have priority
     schemas      schema id of a framed message -> its writer's schema or a ``Refusal``; None: any id is ours
     open_banks   of a replay: partition -> the banks that were open at its commit; None: this is no replay

@@ -188,7 +188,7 @@ def join_parts(
     caught_up
         True if no further message waits at the broker, except in `held`.
     held
-        Partitions that wait for the schema registry.
+        Partitions that wait for the schema registry, or of which nothing is received.
 
     Returns
     -------

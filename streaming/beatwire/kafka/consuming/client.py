@@ -22,6 +22,7 @@ from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, UNREACHABLE, Cluster
 from beatwire.kafka.consuming import commits
 from beatwire.kafka.consuming.batch import split_errors
+from beatwire.kafka.consuming.standing import Standing
 from beatwire.kafka.consuming.unassigned import ASSIGNOR, Unassigned
 from beatwire.kafka.reachability import Reachability, broker_responds
 
@@ -29,7 +30,6 @@ _LOGGER = logging.getLogger("beatwire")
 POLL_MESSAGES = 8_192
 _QUEUED_KB = 16 << 10  # of messages that wait in the library; more, as its default of 64 MB, is no faster
 _POLL_S = 0.1
-_SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
 _SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
 
 
@@ -81,6 +81,7 @@ class GroupClient:
         self._unreachable, self._reachability = False, Reachability(cluster)
         self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
         self._received_s = self._checked_s = time.monotonic()
+        self._standing, self._said = Standing(topic), set[tuple[int | None, int]]()
         self.consumer = cluster.consumer(self._settings)
 
     def join(self) -> None:
@@ -108,32 +109,39 @@ class GroupClient:
             if messages:
                 messages += self.consumer.consume(POLL_MESSAGES - 1, 0)
         drained = len(messages) < POLL_MESSAGES
-        messages, errors = split_errors(messages)
-        for error in errors:
-            self._raise_if_permanent(error)
+        received = messages
+        messages, errors = split_errors(received)
+        if errors:
+            self._note_errors(received)
         if messages:
             self._unreachable, self._received_s = False, time.monotonic()
         elif self._unreachable:
             self._unreachable = not self._reachability.responds()
         return messages, drained
 
-    def at_end(self, next_offset: Mapping[int, int]) -> bool:
-        """Return True if the broker has no messages beyond the position.
+    def at_end(self, next_offset: Mapping[int, int]) -> tuple[bool, frozenset[int]]:
+        """Return whether all that the broker has is read, and the partitions of which that is not said.
 
         Parameters
         ----------
         next_offset
-            partition -> the next offset to poll.
+            partition -> the next offset to poll; of the partitions that are not paused.
+
+        Returns
+        -------
+        at_end, standing
+            True if the broker has no messages beyond the position, but for the partitions `standing` still.
         """
         if self._unreachable:
-            return False
-        if time.monotonic() - self._received_s > _SETTLED_S:
-            return True  # messages beyond the position belong to open or aborted transactions
+            self._standing.clear()
+            return False, frozenset()
+        ends = {}
         for partition, offset in next_offset.items():
             available = self.consumer.get_watermark_offsets(TopicPartition(self._topic_there, partition), cached=True)
             if available is not None and available[1] > offset + 1:  # the end marker of a transaction takes an offset
-                return False
-        return True
+                ends[partition] = available[1]
+        standing = self._standing.note(next_offset, ends, time.monotonic())
+        return len(standing) == len(ends), standing
 
     def is_stuck(self, next_offset: Mapping[int, int]) -> bool:
         """Return True if this client receives nothing although committed messages wait; requests are rare.
@@ -200,6 +208,23 @@ class GroupClient:
         threading.Thread(target=abandoned.close, name="kafka-abandoned", daemon=True).start()
         self._received_s = self._checked_s = time.monotonic()
         self.join()
+
+    def _note_errors(self, received: list[Message]) -> None:
+        """Raise an error that does not pass; log others, once for each partition and kind."""
+        for message in received:
+            error = message.error()
+            if error is None:
+                continue
+            self._raise_if_permanent(error)
+            partition = message.partition()
+            if (kind := (partition, error.code())) not in self._said:
+                self._said.add(kind)
+                where = self._topic if partition is None or partition < 0 else f"partition {partition} of {self._topic}"
+                fields = {"partition": partition, "code": error.code()}
+                _LOGGER.warning(
+                    "an error was received in place of messages of %s: %s", where, error.str(),
+                    extra={"event": "error received", "fields": fields},
+                )  # fmt: skip
 
     def _raise_if_permanent(self, error: KafkaError) -> None:
         """Raise an error that does not pass; all others are left to librdkafka, which tries again."""

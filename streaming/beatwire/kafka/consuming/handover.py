@@ -26,7 +26,7 @@ class Reading(NamedTuple):
     """What a poll has found out of the log.
 
     caught_up  the parts up to this poll contain every message at the broker, except in `held`
-    held       partitions that wait for the schema registry
+    held       partitions that wait for the schema registry, or of which nothing is received
     replaying  some partition has not been polled up to its commit
     at_s       when the poll ended, monotonic clock
     """

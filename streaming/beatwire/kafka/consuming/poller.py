@@ -185,12 +185,13 @@ class Poller:
 
     def _reading(self, *, drained: bool, replaying: bool) -> Reading:
         """Return what this poll has found out; a full hand-over polls nothing, and so finds no end."""
-        held = frozenset(self.holding.partitions)
-        # A stream that waits is silent for the graph: its alert "no data" is right.
-        caught_up = drained and not self._paused and self._client.at_end(without(self._next_offset, held))
+        held, at_end = frozenset(self.holding.partitions), False
+        if drained and not self._paused and self._replay is None:
+            at_end, standing = self._client.at_end(without(self._next_offset, held))
+            held |= standing  # a stream whose samples wait is silent for the graph: its alert "no data" is right
         polled_s, self._polled_s = self._polled_s, time.monotonic()
         is_recent = self._polled_s - polled_s < RECENT_S and self._resumed.are_known(self._polled_s)
-        return Reading(caught_up and is_recent, held, replaying, self._polled_s)
+        return Reading(at_end and is_recent, held, replaying, self._polled_s)
 
     def _wait_for_space(self) -> None:
         """Wait while the hand-over is full; then pause the partitions and go on polling, as the group requires."""

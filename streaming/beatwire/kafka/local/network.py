@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 PRODUCE = 0
@@ -53,6 +53,8 @@ class Network:
         For clients.
     refused, lost : int
         Writes that were refused, and answers that were lost.
+    alter : callable or None
+        Takes each answer, with its length before it, and returns what the client receives in its place, as long.
     """
 
     def __init__(self, broker_port: int) -> None:
@@ -60,6 +62,7 @@ class Network:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self.refused = self.lost = 0
+        self.alter: Callable[[bytes], bytes] | None = None
         self._lock = threading.Lock()
         self._connections: set[_Connection] = set()
         self._stalled_until_s = 0.0
@@ -136,7 +139,8 @@ class Network:
                 unknown = _UNKNOWN * len(one.topic)
                 if one.topic and unknown in answer:
                     answer, one.topic = answer.replace(unknown, one.topic), b""
-                one.client.sendall(answer)
+                alter = self.alter
+                one.client.sendall(answer if alter is None else alter(answer))
 
     def _is_refused(self, request: bytes) -> bool:
         refusal = self._refusal
