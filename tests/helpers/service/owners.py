@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from confluent_kafka import TopicPartition
 from memory_log import Commits, Log
 
 PASS_S = 10.0  # a replay is a few passes: all the same by law 1, and several times as fast
+NO_ID = SimpleNamespace(ask=lambda: None, known=None, wait=lambda: None)  # of the topic: a log of memory has none
 STALE = ("lost", "published")  # what became of a tick whose outcome is unknown
 
 
@@ -195,7 +197,7 @@ class Worker:
 
     def _begin_epoch(self) -> None:
         assigned = [TopicPartition(names.SAMPLES, p) for p in sorted(self.owned)]
-        starts = find_starts(Commits(self.log), assigned, self._progress)  # type: ignore[arg-type]
+        starts = find_starts(Commits(self.log), assigned, self._progress, NO_ID, first=True)  # type: ignore[arg-type]
         self._changing, self._epoch = False, self._epoch + 1
         self.begun[self._progress.beginning.name] += 1
         self._next = {p: start.at.rewind for p, start in starts.items()}
