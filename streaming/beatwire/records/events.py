@@ -17,6 +17,6 @@ ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twi
 DENIED         the trees call the peak at ``sample`` a beat, the network that judges their doubts does not
 """
 
-RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED, DENIED = range(
-    12
-)
+(
+    RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED, DENIED,
+) = range(12)  # fmt: skip

@@ -37,8 +37,11 @@ class CommitQueue:
 
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return positions as confluent-kafka commits them."""
-        known = {p: at._replace(topic_id=self._topic_id.known) for p, at in positions.items()}
-        return [TopicPartition(self._topic, p, at.offset, at.metadata) for p, at in known.items()]
+        topic_id = self._topic_id.known
+        return [
+            TopicPartition(self._topic, p, at.offset, at._replace(topic_id=topic_id).metadata)
+            for p, at in positions.items()
+        ]
 
     def carry_out(self, consumer: Consumer, assigned: Container[int], *, wait: bool = False) -> None:
         """Commit what waits of the assigned partitions, and drop the rest; `wait`: until the broker has answered."""

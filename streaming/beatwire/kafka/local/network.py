@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-PRODUCE = 0
+_PRODUCE = 0
 # Requests that change something: produce, offset commit, offsets and ends of transactions, and their partitions.
-CHANGES = (PRODUCE, 8, 24, 25, 26, 28)
+_CHANGES = (_PRODUCE, 8, 24, 25, 26, 28)
 _FOLLOWS_S = 0.5  # for the request after one that is refused
 _UNKNOWN = b"?"  # instead of each letter of a topic
 
@@ -68,7 +68,6 @@ class Network:
         self._stalled_until_s = 0.0
         self._refusal: tuple[bytes, bytes] | None = None  # topic and content of the write to be refused
         self._loss = False  # the answer to the next change is to be lost
-
         threading.Thread(target=self._accept, name="network", daemon=True).start()
 
     def close(self) -> None:
@@ -120,11 +119,11 @@ class Network:
                 request = _frame(one.client)
                 self._wait()
                 kind = struct.unpack(">h", request[4:6])[0]
-                if kind == PRODUCE and self._is_refused(request):
+                if kind == _PRODUCE and self._is_refused(request):
                     one.topic, request = self._renamed(request)
                     if select.select([one.client], [], [], _FOLLOWS_S)[0]:
                         request += _frame(one.client)
-                elif kind in CHANGES and self._loss:
+                elif kind in _CHANGES and self._loss:
                     self._loss, one.is_lost = False, True
                     self.lost += 1
                 one.broker.sendall(request)

@@ -9,15 +9,15 @@ replaced, and what waits is sent again. A chunk that arrives twice is discarded 
 
 import threading
 import time
-import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.producer import Producer
-from beatwire.kafka.publishing.sender import Headers, Sender
+from beatwire.kafka.publishing.sender import Headers, Sender, weakly
 from beatwire.kafka.reachability import broker_responds
 
 _STUCK_S = 10.0
@@ -155,19 +155,10 @@ class LiveSender(Sender):
             self.check()
 
     def _settings(self) -> Mapping[str, object]:
-        return _SETTINGS | {"on_delivery": self._reports_of(self.replaced)}
-
-    def _reports_of(self, number: int) -> Callable[[KafkaError | None, Message], None]:
-        """Return what handles the reports of one producer, until it is replaced or its sender is gone."""
-        own = weakref.WeakMethod(self._on_report)
-
-        def report(error: KafkaError | None, message: Message) -> None:
-            if (handle := own()) is not None:
-                handle(number, error, message)
-
-        return report
+        return _SETTINGS | {"on_delivery": partial(weakly(self._on_report), self.replaced)}
 
     def _on_report(self, number: int, error: KafkaError | None, message: Message) -> None:
+        """Handle a report of producer ``number``, unless it has been replaced."""
         if number != self.replaced:
             return
         if error is None:

@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -187,13 +187,7 @@ class Sender:
 
     def _open(self, settings: Mapping[str, object]) -> Producer:
         """Return a new producer."""
-        own = weakref.WeakMethod(self._on_delivery)  # a cycle would keep the client's thread-local storage, of which
-
-        def report(error: KafkaError | None, message: Message) -> None:  # a process has room for a thousand
-            if (handle := own()) is not None:
-                handle(error, message)
-
-        return self.cluster.producer(_SETTINGS | {"on_delivery": report} | dict(settings))
+        return self.cluster.producer(_SETTINGS | {"on_delivery": weakly(self._on_delivery)} | dict(settings))
 
     def _produce_when_possible(
         self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None
@@ -241,6 +235,21 @@ class Sender:
             f"kafka: expected {self.cluster} to acknowledge every message; "
             f"got {left} unanswered, {self._failed} failed {self.refused}".rstrip()
         )
+
+
+def weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """Return what calls a method while its object lives.
+
+    A callback that kept its sender would make a cycle with the client. Cycles are collected late, and each client has
+    thread-local storage, of which a process has room for a thousand.
+    """
+    own = weakref.WeakMethod(method)
+
+    def call(*arguments: object) -> None:
+        if (alive := own()) is not None:
+            alive(*arguments)
+
+    return call
 
 
 def _truncated(key: bytes | None, value: bytes | None, fields: Headers) -> tuple[bytes | None, bytes | None, Headers]:
