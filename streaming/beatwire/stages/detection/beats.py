@@ -142,7 +142,7 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),
         backend.buffer("blocks and denied", (n,), np.int64),
-        backend.buffer("denied", (n, peaks.most[0]), np.int64),
+        backend.buffer("denied", (n, peaks.table.peaks.shape[1]), np.int64),
         backend.buffer("samples", (n, most, BEAT_INTS), np.int64),
         backend.buffer("floats", (n, most, BEAT_FLOATS), np.float64),
     )
@@ -169,7 +169,7 @@ def _blocks(state: State, s: BankSettings, peaks: Peaks, found: LaneBeats) -> Ta
     """Return the table of ``ListedBlocks``: blocks of the pass that became complete, their kinds, and denied peaks."""
     fresh, backend = peaks.fresh, state.backend
     n = len(fresh.lane)
-    first, total = backend.positions("blocks", n, found.listed, peaks.most[1] + found.denied.shape[1])
+    first, total = backend.positions("blocks", n, found.listed, sum(peaks.most))
     table = backend.table("blocks", total, BLOCK_TYPES)
     blocks = ListedBlocks(*table.columns)
     backend.kernels.list_blocks(n, first, peaks.table, found, fresh.uv_per_unit, s.flat, blocks)
