@@ -22,7 +22,7 @@ from beatwire.recordings.codes import without_codes, without_codes_of_int16
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.columns.names import UV_PER, is_unscaled, without_unit
+from beatwire.recordings.columns.names import UV_PER, is_time_name, is_unscaled, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
 from beatwire.recordings.columns.timecolumn import positions_of, times_of
@@ -113,7 +113,7 @@ def _from_array(
     if times:
         raise UserError(f"array: expected numbers; got times in {times[0]!r}")
     names = _names(table, roles, given)
-    notes = (*clock_notes, *roles.notes(table.names))
+    notes = (*clock_notes, *roles.notes(table.names), *columns.notes)
     values = [columns.values[k] for k in rows]
     if uv is None and columns.names:
         uv = _named_units(table, roles.leads)
@@ -186,6 +186,8 @@ def _roles(
         if columns.index_kind == "s" and behaviour(index) not in _RISING:
             times_of(place, index, table.names[0], "s", fs)  # says where it falls
     else:
+        if index is not None and is_time_name(columns.index_name):
+            times_of(place, index, columns.index_name, columns.index_kind, fs)  # says where it falls
         table = Table(tuple(names), values, units)
     if columns.names or len(table.names) > rows:
         if len(table.names) > 1 or columns.kinds[0]:

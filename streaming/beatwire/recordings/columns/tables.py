@@ -17,6 +17,7 @@ import pandas as pd
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import shown
 from beatwire.recordings.columns.clocktext import is_date_in_digits, seconds_of
+from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE
 from beatwire.tables import array_module, host_array
 
@@ -34,6 +35,7 @@ class Columns:
     index     the times, or the numbers of the rows, that a table has beside its columns, float64 [n]; None if none
     index_kind  as ``kinds``
     whole     the array itself, if it is int16 [leads, n]; None otherwise
+    notes     what was assumed of its rows, one sentence each
     """
 
     names: tuple[str, ...]
@@ -43,6 +45,7 @@ class Columns:
     index_name: str = ""
     index_kind: str = ""
     whole: Any = None
+    notes: tuple[str, ...] = ()
 
 
 def columns_of(source: Any) -> Columns:
@@ -57,12 +60,11 @@ def columns_of(source: Any) -> Columns:
         source = source.to_pandas()
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         names = [_name_of(name) for name in source.columns]
-        found = [_column(source.iloc[:, k]) for k in range(len(names))]
-        return _table(names, found, *_index(source))
+        return _table(names, [source.iloc[:, k] for k in range(len(names))], source)
     if isinstance(source, Mapping):
-        return _table([str(name) for name in source], [_column(_flat(values)) for values in source.values()])
+        return _table([str(name) for name in source], [_flat(values) for values in source.values()])
     if getattr(getattr(source, "dtype", None), "names", None):
-        return _table(list(source.dtype.names), [_column(_flat(source[name])) for name in source.dtype.names])
+        return _table(list(source.dtype.names), [_flat(source[name]) for name in source.dtype.names])
     if hasattr(source, "iloc") and hasattr(source, "index"):
         values, kind = _column(source)
         name = "" if source.name is None else str(source.name)
@@ -191,11 +193,18 @@ def _index(table: Any) -> tuple[Any, str, str]:
     return values.astype(np.float64), "index" if index.name is None else str(index.name), kind
 
 
-def _table(names: list[str], found: list[tuple[Any, str]], *index: Any) -> Columns:
-    """Return the columns of a table."""
+def _table(names: list[str], written: list[Any], source: Any = None) -> Columns:
+    """Return the columns of a table; ``source`` has its index."""
     if not names:
         raise UserError("table: expected a column of numbers; it has no column")
-    return _checked(Columns(tuple(names), tuple(v for v, _ in found), tuple(k for _, k in found), *index), names)
+    found = [_column(column) for column in written]
+    index = getattr(source, "index", None)
+    levels: list[Any] = []
+    if isinstance(index, pd.MultiIndex):
+        levels = [index.get_level_values(k).to_series() for k in range(index.nlevels)]
+    notes = check_rows("table", [*names, *(str(level.name) for level in levels)], [*written, *levels])
+    values, kinds = zip(*found, strict=True)
+    return _checked(Columns(tuple(names), values, kinds, *_index(source), notes=notes), names)
 
 
 def _checked(columns: Columns, names: list[str]) -> Columns:

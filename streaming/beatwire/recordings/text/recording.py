@@ -26,6 +26,7 @@ from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
 from beatwire.recordings.columns.names import UV_PER, unit_of, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
+from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.text.layout import Layout, read_layout
@@ -60,6 +61,7 @@ def _read_text(
         columns=len(layout.names), only_numbers=layout.only_numbers, skip_blank=layout.skip_blank,
         text=layout.digits, xp=xp,
     )  # fmt: skip
+    row_notes = check_rows(where, layout.names, table)
     read = _Read.of(layout, table)
     roles = roles_of(where, read.table, column=column, fs=fs)
     clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
@@ -79,7 +81,16 @@ def _read_text(
         leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*notes, *clock.notes, *roles.notes(layout.names), *code_notes, *unit_notes, *scale_notes, *cut_note),
+        notes=(
+            *notes,
+            *clock.notes,
+            *roles.notes(layout.names),
+            *row_notes,
+            *code_notes,
+            *unit_notes,
+            *scale_notes,
+            *cut_note,
+        ),
     )
 
 
@@ -106,6 +117,7 @@ def _text_blocks(
     for table in tables:
         read = _Read.of(layout, table)
         if roles is None or clock is None:
+            notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
             clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
             notes += (*clock.notes, *roles.notes(layout.names))
