@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.recordings import read_recording
+from beatwire.recordings.codes import without_codes
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.head import read_head
 from draws import draws
@@ -114,7 +115,41 @@ def test_a_few_numbers_far_outside_do_not_coarsen_the_others(tmp_path: Path, cod
     found = recording.samples[0] * recording.uv_per_unit / 1000.0
     error = np.delete(found - mv, np.arange(at, at + count))
     assert np.abs(error - np.median(error)).max() < 0.02
-    assert any(f"{count} values far beyond the others are clipped" in note for note in recording.notes)
+    said = f"{count} values far beyond the others are clipped" if count == 1 else f'"no value": {count} of {len(UV)}'
+    assert said in " ".join(recording.notes)
+
+
+@drawn
+@given(
+    st.sampled_from([[65535], [8388607], [-8388608, 8388607], [4095], [1e6], [1e30, -1e30], [1.7e308], None]),
+    st.sampled_from(["one stretch", "here and there"]), st.floats(0.001, 0.4), st.integers(0, 99),
+)  # fmt: skip
+def test_numbers_far_outside_do_not_coarsen_the_others_however_many_they_are(
+    tmp_path: Path, limits: list[float] | None, where: str, share: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    begin, count = rng.integers(0, len(UV) // 2), 2 + int(share * len(UV))
+    mv, at = UV / 1000.0, np.arange(begin, begin + count)
+    if where == "here and there" and limits is not None:
+        at = rng.choice(len(UV), count, replace=False)
+    mv[at] = rng.uniform(1e3, 1e7, count) if limits is None else np.resize(limits, count)
+    (tmp_path / "x.csv").write_text("ECG (mV)\n" + "\n".join(map(str, mv)) + "\n")
+    recording = read_recording(tmp_path / "x.csv", fs=RATE_HZ)
+    error = np.delete(recording.samples[0] * recording.uv_per_unit - UV, at)
+    assert np.abs(error - np.median(error)).max() < 20
+    assert 'is taken for "no value"' in " ".join(recording.notes) or "are clipped" in " ".join(recording.notes)
+
+
+@drawn
+@given(st.floats(0.001, 1000.0), st.integers(0, 3), st.booleans())
+def test_the_peaks_of_a_clean_ecg_are_values_whatever_their_size(size: float, digits: int, is_spike: bool) -> None:
+    mv = np.zeros(5000)
+    mv[100::200] = 1.0
+    if not is_spike:
+        mv = np.convolve(mv, np.hanning(9), "same") + 1e-3 * np.sin(np.arange(5000))
+    found, notes = without_codes([np.round(mv * size, digits)])
+    assert np.isfinite(found[0]).all()
+    assert notes == ()
 
 
 def test_a_wide_range_of_millivolts_is_as_fine_as_16_bits_allow(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ In:  float64 [n] for each lead, NaN where there is no value
 Out: the same without the codes, and which they were
 
 A code is the largest or the least number of a lead, consists of nines (-999, 9999), is the least of 16 bits or a limit
-of 32 bits, and lies far beyond all others. Of int16 samples -32768 is no value, code or not.
+of 32 bits, and lies far beyond all others. Any other number is one if it comes several times and lies much further
+beyond, and so is what no converter gives. Of int16 samples -32768 is no value, code or not.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 
 BEYOND = 20  # times as far from the median as every other number
 BEYOND_FOR_LONG = 3  # the same for codes of four digits and more, which hardly any signal reaches by chance
 _LONG = 9999.0
+BEYOND_FOR_ANY = 1000  # the same for a number that comes several times: a limit of a converter (65535), a marker (1e6)
+_EXAMINED, _MOST = 4096, 0.5  # numbers that show how far most others are, and how many these are
+_IMPOSSIBLE = 1e100  # no number beyond is a value
 
 
 def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
@@ -29,8 +33,13 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
     found: dict[float, int] = {}
     out = []
     for column in columns:
-        for code in _codes_of(column):
-            xp = array_module(column)
+        xp = array_module(column)
+        finite = column[xp.isfinite(column)]
+        if len(finite) and max(float(finite.max()), -float(finite.min())) > _IMPOSSIBLE:
+            found[_IMPOSSIBLE] = found.get(_IMPOSSIBLE, 0) + int((xp.abs(finite) > _IMPOSSIBLE).sum())
+            finite = finite[xp.abs(finite) <= _IMPOSSIBLE]
+            column = xp.where(xp.abs(column) > _IMPOSSIBLE, xp.nan, column)
+        for code in _codes_of(finite):
             found[code] = found.get(code, 0) + int((column == code).sum())
             column = xp.where(column == code, xp.nan, column)
         out.append(column)
@@ -53,7 +62,7 @@ def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:
             low = float(xp.where(row == NO_VALUE, 0, row).min())
         if abs(low) not in CODES and abs(high) not in CODES:
             continue
-        for code in _codes_of(xp.where(row == NO_VALUE, xp.nan, row.astype("float64"))):
+        for code in _codes_of(row[row != NO_VALUE].astype("float64")):
             if not found:
                 samples = samples.copy()
             found[code] = found.get(code, 0) + int((row == code).sum())
@@ -62,16 +71,19 @@ def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _notes(found: dict[float, int], total: int) -> tuple[str, ...]:
-    return tuple(f'{code:g} is taken for "no value": {n} of {total} values' for code, n in sorted(found.items()))
+    return tuple(
+        f'{"what is beyond " if code == _IMPOSSIBLE else ""}{code:g} is taken for "no value": {n} of {total} values'
+        for code, n in sorted(found.items())
+    )
 
 
-def _codes_of(column: Any) -> list[float]:
-    """Return the codes in a column."""
-    xp = array_module(column)
-    finite = column[xp.isfinite(column)]
+def _codes_of(finite: Any) -> list[float]:
+    """Return the codes among finite numbers."""
+    xp = array_module(finite)
     if not len(finite):
         return []
-    edges = [edge for edge in (float(finite.min()), float(finite.max())) if abs(edge) in CODES]
+    edges = list(dict.fromkeys((float(finite.min()), float(finite.max()))))
+    edges = [edge for edge in edges if abs(edge) in CODES or _may_be_code(finite, edge)]
     if not edges:
         return []
     others = finite[~xp.isin(finite, xp.asarray(edges))]
@@ -79,7 +91,20 @@ def _codes_of(column: Any) -> list[float]:
         return []
     middle = float(xp.median(others))
     widest = float(xp.abs(others - middle).max())
-    return [
-        edge for edge in dict.fromkeys(edges)
-        if edge != 2.0**15 and abs(edge - middle) > (BEYOND_FOR_LONG if abs(edge) >= _LONG else BEYOND) * widest
-    ]  # fmt: skip
+    return [edge for edge in edges if edge != 2.0**15 and abs(edge - middle) > _beyond(edge) * widest]
+
+
+def _beyond(edge: float) -> int:
+    """Return how many times as far from the median as every other number a code is."""
+    if abs(edge) not in CODES:
+        return BEYOND_FOR_ANY
+    return BEYOND_FOR_LONG if abs(edge) >= _LONG else BEYOND
+
+
+def _may_be_code(finite: Any, edge: float) -> bool:
+    """Return True if a number comes several times, and most others are much nearer to their median, but not equal."""
+    xp = array_module(finite)
+    some = finite[:: max(1, len(finite) // _EXAMINED)]
+    away = xp.abs(some - xp.median(some))
+    usual = float(xp.quantile(away, _MOST))
+    return 0 < BEYOND_FOR_ANY * usual < abs(edge - float(xp.median(some))) and int((finite == edge).sum()) > 1

@@ -24,7 +24,7 @@ _STRETCHES = 4  # that are examined in a block
 _SHORT_STRETCH, _SHORT_STRETCHES = 256, 8  # the same in a short recording
 _FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
 _FEWEST_USUAL_STEPS = 50  # of an ordinary stretch; below, rare values far outside are clipped
-_RARE = 0.01  # of the values
+_RARE = 0.5  # of the values of a lead
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
 _HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
@@ -172,7 +172,7 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
     if 0 < usual < _FEWEST_USUAL_STEPS * coarser:
         limit = usual / _FEWEST_STEPS * _LARGEST
         beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]
-        if sum(beyond) <= _RARE * sum(map(len, columns)):  # a code for "no value", a spark: not the size of the ECG
+        if max(beyond) <= _RARE * len(columns[0]):  # a lead that is off, a spark: not the size of the ECG
             coarser = limit / _LARGEST
             notes.append(f"{sum(beyond)} values far beyond the others are clipped")
     finer = peak_to_peak / (_UNCALIBRATED_STEPS if uv_per_unit == 0 else _CALIBRATED_STEPS)

@@ -24,6 +24,7 @@ _BLOCKS = 64
 _MOST_DOWN = 0.45  # of the way up: a clock of 1000 Hz with a normal jitter of 2 ms falls by 0.41 of its way up
 _EVEN = 0.35  # relative deviation of a step from the median step; at least half of the steps of a clock are inside
 _TURNS = (60.0, 100.0, 1e3, 1e4, 3600.0, 43200.0, 86400.0, 1e6, 1e9, 86400e3, *(2.0**k for k in range(1, 33)))
+_IMPOSSIBLE = 1e100
 _RARELY = 0.01  # of the rows: a value that changes so rarely is held, not sampled
 
 
@@ -187,6 +188,6 @@ def _trend(column: Any) -> F64:
 
 
 def _finite(column: Any) -> F64:
-    """Return values on the host, NaN for those that are infinite."""
+    """Return values on the host, NaN for those that are infinite, or so large that their differences may be."""
     values = np.asarray(host_array(column), np.float64)
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(np.abs(values) < _IMPOSSIBLE, values, np.nan)
