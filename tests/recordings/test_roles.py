@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import Behaviour, behaviour
+from beatwire.recordings.columns.count import positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.roles import Table, roles_of
-from beatwire.recordings.columns.timecolumn import positions_of, times_of
+from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.records import F64
 from hypothesis import example, given, settings
@@ -103,7 +104,7 @@ def test_samples_that_are_missing_are_gaps_of_their_length_at_their_place(
     assert position is not None
     assert np.abs(position - truth).max() <= (0 if clock == "exact" else 2)
     for count in ("from 0", "0-255, from 77"):
-        counted = positions_of(COUNTS[count](n)[kept])
+        counted = positions_of("n", COUNTS[count](n)[kept]).position
         assert counted is not None
         assert np.array_equal(counted, truth)
 

@@ -19,13 +19,14 @@ from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
 from beatwire.recordings.codes import without_codes, without_codes_of_int16
-from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
+from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour
+from beatwire.recordings.columns.count import beside_clock, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import UV_PER, is_time_name, is_unscaled, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
-from beatwire.recordings.columns.timecolumn import positions_of, times_of
+from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.leads import find_lead, unique_names
 from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate
 from beatwire.recordings.units import to_units, unit_guess, value_ranges
@@ -231,7 +232,11 @@ def _clock(
         times = times_of(place, values, name, table.unit(roles.clock), fs)
         if times is not None:
             rate_hz, position, notes = rate_and_positions(place, name, times.seconds, fs)
-            return check_rate(place, rate_hz), position, (f"times: column {name!r}; {rate_hz:.7g} Hz", *notes)
+            notes = (f"times: column {name!r}; {rate_hz:.7g} Hz", *notes)
+            if count is not None:
+                counted = beside_clock(table.names[count], table.columns[count], times.seconds, position)
+                position, notes = counted.position, (*notes, *counted.notes)
+            return check_rate(place, rate_hz), position, notes
         count = roles.clock
     if fs is None:
         if in_file:
@@ -239,12 +244,8 @@ def _clock(
         raise UserError("analyze: expected the sampling rate of the array, fs, in Hz; got none")
     if count is None:
         return fs, None, ()
-    name, values = table.names[count], table.columns[count]
-    position = positions_of(values, turn_of(values) if len(values) >= FEWEST_ROWS else None)
-    if position is None:
-        return fs, None, ()
-    lost = int(position[-1]) + 1 - len(values)
-    return fs, position, (f"{lost} samples are missing by the count of {name!r}",)
+    position, notes = positions_of(table.names[count], table.columns[count])
+    return fs, position, notes
 
 
 def _names(table: Table, roles: Roles, given: list[str] | None) -> tuple[str, ...]:

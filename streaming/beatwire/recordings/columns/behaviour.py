@@ -24,6 +24,7 @@ _BLOCKS = 64
 _MOST_DOWN = 0.45  # of the way up: a clock of 1000 Hz with a normal jitter of 2 ms falls by 0.41 of its way up
 _EVEN = 0.35  # relative deviation of a step from the median step; at least half of the steps of a clock are inside
 _TURNS = (60.0, 100.0, 1e3, 1e4, 3600.0, 43200.0, 86400.0, 1e6, 1e9, 86400e3, *(2.0**k for k in range(1, 33)))
+_SHARED = 0.5  # of the rows have the number of the row before them, where these are numbers of packets
 _IMPOSSIBLE = 1e100
 _RARELY = 0.01  # of the rows: a value that changes so rarely is held, not sampled
 
@@ -62,8 +63,20 @@ def behaviour(column: Any) -> Behaviour:
         return Behaviour.CLOCK if _evenly(column) else Behaviour.STEPS
     if _rises([-s for s in stretches], -trend):
         return Behaviour.FALLS if _evenly(-column) else Behaviour.STEPS
+    if _turns_in_packets(column):
+        return Behaviour.TURNS
     changes = sum(int(np.count_nonzero(np.diff(s[np.isfinite(s)]))) for s in stretches)
     return Behaviour.HELD if changes < _RARELY * sum(map(len, stretches)) else Behaviour.SIGNAL
+
+
+def _turns_in_packets(column: Any) -> bool:
+    """Return True if several rows share each number of a column that counts in turns, as a number of packets does."""
+    xp = array_module(column)
+    some = column[: max(_WHOLE, len(column) // 8)]
+    if not bool((xp.diff(some) == 0).mean() > _SHARED) or not bool((some == xp.rint(some)).all()):
+        return False
+    numbers = column[xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(column)) + 1])]
+    return len(numbers) >= FEWEST_ROWS // 8 and turn_of(numbers) is not None
 
 
 def turn_of(column: Any) -> float | None:

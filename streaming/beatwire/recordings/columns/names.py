@@ -55,6 +55,7 @@ _TIME = {
 }  # fmt: skip
 _INDEX = {"", "index", "idx", "sample", "samples", "sample #", "sample number", "sample_number", "#", "n", "row", "no",
           "nr", "unnamed: 0", "seq", "nseq", "counter", "frame", "packet"}  # fmt: skip
+_COUNTED = re.compile(r"(packet|pkt|frame|block|sequence|seq|sample)(number|no|num|nr|id|index|counter|count)?")
 _OTHER = {
     "hr", "bpm", "heart", "heartrate", "rate", "pulse", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro", "gyr", "mag",
     "imu", "bat", "battery", "batt", "temp", "temperature", "subject", "subj", "patient", "id", "age", "sex", "marker",
@@ -177,8 +178,13 @@ def bare_lead(name: str) -> str:
 
 
 def is_index_name(name: str) -> bool:
-    """Return True if a column is called like a row number."""
-    return without_unit(name).casefold() in _INDEX
+    """Return True if a column is called like a row number, or like a number of packets.
+
+    >>> is_index_name("Unnamed: 0"), is_index_name("Packet Number"), is_index_name("frame_id"), is_index_name("time")
+    (True, True, True, False)
+    """
+    plain = without_unit(name).casefold()
+    return plain in _INDEX or _COUNTED.fullmatch(re.sub(r"[ _.-]", "", plain)) is not None
 
 
 def is_time_name(name: str) -> bool:

@@ -22,6 +22,7 @@ from beatwire.recordings.columns.behaviour import (
     typical_step,
     without_turns,
 )
+from beatwire.recordings.columns.count import counts_packets
 from beatwire.recordings.columns.names import (  # fmt: skip
     PER_SECOND,
     UV_PER,
@@ -188,7 +189,8 @@ def _rate_and_jitter(table: Table, k: int) -> tuple[float | None, float]:
     steps = xp.diff(values[xp.isfinite(values)])
     step = typical_step(values[xp.isfinite(values)])
     jitter = float(xp.median(xp.abs(steps - step))) / step + 9.0 * float((steps == 0).mean())
-    unit = time_unit(table.names[k], table.unit(k), step, None)
+    is_count = not table.unit(k) and counts_packets(table.names[k], values)
+    unit = None if is_count else time_unit(table.names[k], table.unit(k), step, None)
     return (None, jitter) if unit is None else (PER_SECOND[unit] / step, jitter)
 
 

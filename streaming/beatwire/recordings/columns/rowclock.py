@@ -15,9 +15,10 @@ from typing import Any
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import turn_of
+from beatwire.recordings.columns.count import beside_clock, first_rows, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.roles import Roles, Table
-from beatwire.recordings.columns.timecolumn import positions_of, times_of
+from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.record import check_rate
 from beatwire.records import F64, I64
 from beatwire.tables import array_module
@@ -77,9 +78,15 @@ class RowClock:
             cells = written[k] if written is not None else None
             times = times_of(where, values, name, table.unit(k), fs if fs is not None else stated_hz, written=cells)
             if times is not None:
-                rate_hz, notes = _rate(where, name, times.seconds, fs, stated_hz)
-                note = f"times: column {name!r}, in {_UNIT_NAMES[times.unit]}; {rate_hz:.7g} Hz"
-                return RowClock(where, rate_hz, k, False, turn_of(values), (note, *notes))
+                rate_hz, position, notes = _rate(where, name, times.seconds, fs, stated_hz)
+                notes = (f"times: column {name!r}, in {_UNIT_NAMES[times.unit]}; {rate_hz:.7g} Hz", *notes)
+                if roles.count is not None:
+                    called = table.names[roles.count]
+                    counted = beside_clock(called, table.columns[roles.count], times.seconds, position)
+                    if counted.position is not position:
+                        return RowClock(where, rate_hz, roles.count, True, None, (*notes, *counted.notes))
+                    notes += counted.notes
+                return RowClock(where, rate_hz, k, False, turn_of(values), notes)
         count = k if k is not None else roles.count
         rate = fs if fs is not None else stated_hz
         if rate is None:
@@ -88,8 +95,12 @@ class RowClock:
                 f"{where}: expected a sampling rate; {counts or 'the file has no time column'}: give --fs, in Hz"
             )
         head_notes = () if fs is not None else (f"rate: {rate:.7g} Hz, from the head of the file",)
-        turn = None if count is None else turn_of(table.columns[count])
-        return RowClock(where, check_rate(where, rate), count, True, turn, head_notes)
+        if count is None:
+            return RowClock(where, check_rate(where, rate), None, True, None, head_notes)
+        values = table.columns[count]
+        turn = turn_of(values[first_rows(values)])
+        notes = (*head_notes, *positions_of(table.names[count], values, turn).notes)
+        return RowClock(where, check_rate(where, rate), count, True, turn, notes)
 
     def positions(self, table: Table, written: Sequence[Any] | None = None) -> I64 | None:
         """Return the sample index of each row of a block, from the first row after the block before it."""
@@ -102,7 +113,10 @@ class RowClock:
             before = len(self.tail)
             values = array_module(values).concatenate([self.tail, values])
         self.tail = values[-_OVERLAP:]
-        position = positions_of(values, self.turn) if self.is_count else self._by_time(table, k, values, cells)
+        position = (
+            positions_of(table.names[k], values, self.turn).position if self.is_count
+            else self._by_time(table, k, values, cells)
+        )  # fmt: skip
         if position is None:
             return None
         begin = int(position[before - 1]) + 1 if before else 0
@@ -116,14 +130,14 @@ class RowClock:
 
 def _rate(
     where: str, name: str, seconds: F64, fs: float | None, stated_hz: float | None
-) -> tuple[float, tuple[str, ...]]:
-    """Return the rate of times, beside the rates that the user and the head state, and notes."""
+) -> tuple[float, I64 | None, tuple[str, ...]]:
+    """Return the rate of times, beside the rates that the user and the head state, positions, and notes."""
     if fs is not None or stated_hz is None:
-        rate_hz, _, notes = rate_and_positions(where, name, seconds, fs)
-        return check_rate(where, rate_hz), notes
+        rate_hz, position, notes = rate_and_positions(where, name, seconds, fs)
+        return check_rate(where, rate_hz), position, notes
     try:
-        rate_hz, _, notes = rate_and_positions(where, name, seconds, stated_hz)
+        rate_hz, position, notes = rate_and_positions(where, name, seconds, stated_hz)
     except UserError:
-        rate_hz, _, notes = rate_and_positions(where, name, seconds, None)
+        rate_hz, position, notes = rate_and_positions(where, name, seconds, None)
         notes = (*notes, f"the head of the file states {stated_hz:.7g} Hz, its times give {rate_hz:.7g} Hz")
-    return check_rate(where, rate_hz), notes
+    return check_rate(where, rate_hz), position, notes

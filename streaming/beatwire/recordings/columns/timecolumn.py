@@ -8,12 +8,11 @@ Out: float64 [n], seconds that rise but for jitter; the sampling rate and the ga
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS, turn_of, typical_step, without_turns
+from beatwire.recordings.columns.count import counts_packets
 from beatwire.recordings.columns.names import PER_SECOND, time_unit
-from beatwire.records import F64, I64
+from beatwire.records import F64
 from beatwire.tables import array_module
 
 _TURNS_S = (60.0, 3600.0, 43200.0, 86400.0)  # of a minute, an hour (or the end of summer time), half a day, a day
@@ -62,33 +61,13 @@ def times_of(
     turn = turn_of(values) if turn is None and len(values) >= FEWEST_ROWS else turn
     risen = values if turn is None else without_turns(values, turn)
     step = typical_step(risen)
-    found = time_unit(name, unit, step, fs)
+    found = None if not unit and counts_packets(name, risen) else time_unit(name, unit, step, fs)
     if found is None:
         _check_that_it_rises(where, name, risen, values, written)
         return None
     seconds = _without_turns_at(risen / PER_SECOND[found], 1.0 / PER_SECOND[found])
     _check_that_it_rises(where, name, seconds, values, written)
     return Times(seconds, found)
-
-
-def positions_of(count: F64, turn: float | None = None) -> I64 | None:
-    """Return the sample index of each row by a column that counts samples; None if no number is left out.
-
-    A column in which more than half of the numbers are left out counts something else.
-
-    >>> positions_of(np.array([7.0, 8.0, 11.0, 12.0])).tolist()
-    [0, 1, 4, 5]
-    """
-    xp = array_module(count)
-    turn = turn_of(count) if turn is None and len(count) >= FEWEST_ROWS else turn
-    risen = count if turn is None else without_turns(count, turn)
-    steps = xp.diff(risen)
-    step = float(xp.median(steps))
-    if step <= 0 or not bool((steps > 0).all()):
-        return None
-    position: I64 = xp.rint((risen - risen[0]) / step).astype(np.int64)
-    lost = int(position[-1]) + 1 - len(count)
-    return position if 0 < lost < len(count) and bool((xp.diff(position) > 0).all()) else None
 
 
 def _without_turns_at(seconds: F64, unit_s: float) -> F64:
