@@ -30,6 +30,8 @@ _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _RECENT_S = 5.0
+_NEAR_S = 60.0  # a clock that is further away is said to be
+_SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"))
 
 
 class Placed(NamedTuple):
@@ -96,6 +98,13 @@ class ByTime:
         self._arrivals = ClockLine(self.rate_hz, _JITTER_S[False] * self.rate_hz)
         is_epoch = self.described.is_epoch or not has_times
         self._offset_s = 0.0 if is_epoch else self._sent_s(packet) - self._time_s(packet)
+        if is_epoch and has_times:
+            ahead_s = self._time_s(packet) - self._sent_s(packet)
+            if abs(ahead_s) > _NEAR_S and self.sessions == 1:
+                side = "ahead of" if ahead_s > 0 else "behind"
+                self._note(
+                    f"its clock is {_span(abs(ahead_s))} {side} that of this machine: so are the times of its beats"
+                )
 
     def _time_s(self, packet: Packet) -> float:
         """Return the time of the first sample of a packet, by the clock that places."""
@@ -267,3 +276,13 @@ class ByTime:
             and time_s - last_s < 0.5 * count / self.rate_hz
             and bool((packet.samples != packet.samples[:, :1]).any())
         )
+
+
+def _span(seconds: float) -> str:
+    """Return a length of time in a few digits.
+
+    >>> _span(7200.0), _span(90.0), _span(8.5e8)
+    ('2 h', '1.5 min', '27 years')
+    """
+    size, unit = next((size, unit) for size, unit in _SPANS if seconds >= size)
+    return f"{seconds / size:.2g} {unit}"

@@ -6,15 +6,17 @@ A message is a packet of samples, in one of two forms. The query of the address 
 name       meaning
 ========== =========================================================================================
 samples    JSON: name of the samples, a list or one list a lead (default ``samples``)
-count      JSON: name of the index of the first sample (default ``count``); packed: not used
-time       JSON: name of the time of the first sample, seconds, milli- or microseconds (default ``time``)
+count      JSON: name of the index of the first sample, or of the number of the packet (default ``count``); packed:
+           not used
+time       JSON: name of the time of the first sample: seconds to nanoseconds since 1970 or since the device began, or
+           a date and time of ISO 8601, in UTC without a zone (default ``time``)
 battery    JSON: name of the charge, percent (default ``battery``)
 contact    JSON: name of the contact, true or false (default ``contact``)
 format     ``json`` (default), ``int16`` or ``int16be``: packed samples, all leads of one moment together
 header     packed: fields before the samples, such as ``count:u32,time_ms:u64,skip:u8``
 rate       sampling rate, Hz; JSON: ``rate_hz`` of the messages comes first
 leads      names, separated by commas; JSON: ``leads`` of the messages comes first
-uv         microvolts per unit; JSON: ``uv_per_unit`` of the messages comes first
+uv         microvolts per unit; JSON: ``uv_per_unit`` or ``unit`` of the messages comes first
 qos        0, 1 or 2 (default 1)
 ca         file of the certificates to trust, with TLS
 ========== =========================================================================================
@@ -32,9 +34,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 from beatwire.errors import UserError, shown
+from beatwire.recordings.columns.names import UV_PER, canonical_unit
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
 
+from beatwire_producers.devices.learnt import seconds_of_text
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
@@ -60,6 +64,7 @@ _FIELDS_OF_JSON = (
     Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
     Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )
+_DIGITS = tuple(b"%d" % digit for digit in range(10))
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
@@ -214,18 +219,24 @@ class Decoder:
 
     def _of_json(self, payload: bytes) -> tuple[dict[str, Any], Any]:
         given = self._map
-        if payload.lstrip()[:1] == b"[":  # samples alone
+        if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS):  # samples alone
             payload = b'{"%s": %s}' % (given["samples"].encode(), payload)
         try:
             found = json_object(payload)
             renamed = {name: given[name] for name in ("count", "time", "battery", "contact")}
             fields = {name: found[own] for name, own in renamed.items() if found.get(own) is not None}
+            if isinstance(fields.get("time"), str):
+                fields["time"] = seconds_of_text(fields["time"])
             fields |= {name: found[name] for name in _STATED if found.get(name) is not None}
+            unit = found.get("unit", found.get("units"))
+            if "uv_per_unit" not in fields and isinstance(unit, str) and canonical_unit(unit) in UV_PER:
+                fields["uv_per_unit"] = UV_PER[canonical_unit(unit)]
             fields = checked(fields, _FIELDS_OF_JSON)
         except ValueError as error:
             raise UnreadableError(str(error)) from None
         rows = found.get(given["samples"])
         try:
+            rows = [rows] if is_number(rows) else rows
             rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
             samples = np.array(rows)
             if samples.dtype.kind == "O":  # null: no value

@@ -26,6 +26,7 @@ __all__ = ["Placed", "Placer"]
 
 _LEARN_S = {True: 3.0, False: 5.0}  # of packets with device times, of arrivals: to measure a rate that nobody states
 _MOST_LEARNT = 20_000  # packets
+_MOST_COMPARED = 8  # packets among which one that came twice is found, while a rate is measured
 _LONGEST_WAIT_S = 2.0  # of packets that wait while no others come
 _SET_S = 1.0  # by which the clock of a device that counts leaves its line where it was set
 _EARLY_S = 1.0  # a count may run ahead of the arrivals by this
@@ -63,6 +64,13 @@ class Placer(ByTime):
             packet = replace(packet, time_s=None)
         if self.rate_hz is not None:
             return self._place(packet)
+        if any(
+            one.count == packet.count and one.time_s == packet.time_s and hash_of(one) == hash_of(packet)
+            for one in self._learnt[-_MOST_COMPARED:]
+            if packet.time_s is not None or packet.count is not None
+        ):
+            self.doubled += 1
+            return []
         self._learnt.append(packet)
         has_times = packet.time_s is not None
         span_s = packet.arrival_s - self._learnt[0].arrival_s

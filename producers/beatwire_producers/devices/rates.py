@@ -35,12 +35,16 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
     sizes = [packet.samples.shape[1] for packet in packets]
     times = [packet.arrival_s if packet.time_s is None else packet.time_s for packet in packets]
     counts = [packet.count for packet in packets if packet.count is not None]
+    is_counted = len(counts) == len(times) and not described.turn
     if not has_times:  # an arrival is the time of what follows the packet
-        sizes, times, counts = sizes[1:], times[:-1], counts[1:]
+        if is_counted:
+            counts = [count + size // described.per_count for count, size in zip(counts, sizes, strict=True)]
+        else:
+            sizes, times = sizes[1:], times[:-1]
     if len(times) < _FEWEST or times[-1] <= times[0]:
         raise _unknown(where, f"{len(times)} of them")
     seconds = np.array(times) - times[0]
-    is_counted = len(counts) == len(times) and not described.turn and counts[-1] > counts[0]
+    is_counted = is_counted and counts[-1] > counts[0]
     if is_counted and (max(counts) - min(counts)) * described.per_count < _LARGEST:
         rows = np.array([(count - counts[0]) * described.per_count for count in counts], np.int64)
         hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from beatwire.errors import UserError
 
+from beatwire_producers.devices.learnt import Learning
 from beatwire_producers.devices.mqtt_map import PASSWORD, Address, Decoder, UnreadableError, parse_address
 from beatwire_producers.devices.packets import DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError
@@ -38,7 +39,7 @@ class MqttReader:
 
     def __init__(self, address: Address, options: Options) -> None:
         self._address = address
-        self._decoder = Decoder(address, options)
+        self._decoder, self._learning = Decoder(address, options), Learning()
         self._connection: Connection | None = None
         self.unreadable = 0
         self.notes: list[str] = []
@@ -97,14 +98,15 @@ class MqttReader:
 
     def _read(self, messages: list[Message]) -> list[Packet]:
         """Return the packets that messages are; the others are noted."""
-        now_s, packets = arrival_s(), []
+        now_s = arrival_s()
+        packets: list[Packet] = []
         for topic, payload, is_retained, is_text in messages:
             try:
                 if not is_text:
                     raise UnreadableError("expected a topic of UTF-8")
                 if is_retained:
                     raise UnreadableError("expected one that is sent now; got one that the broker has kept (retained)")
-                packets.append(self._decoder.packet(topic, payload, now_s))
+                packets += self._learning.add(self._decoder.packet(topic, payload, now_s))
             except UnreadableError as error:
                 self.unreadable += 1
                 if self.unreadable <= _NOTES:

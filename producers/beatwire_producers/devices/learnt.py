@@ -1,0 +1,160 @@
+"""What the first packets of a stream show of its clock and its count, where nobody states their units.
+
+In:  packets of one stream, whose times are numbers of an unknown unit and whose counts may be those of packets
+Out: packets with times in seconds and counts of samples; the first one only when a second one has come
+State: the unit of the times; places of the last packets
+
+The step of the times from packet to packet tells their unit: of seconds, milliseconds, microseconds and nanoseconds
+only one gives a sampling rate of 50-4000 Hz. A count that rises by less than a packet has samples counts packets. One
+that begins again at 0 from the last number of 8, 16, 24 or 32 bits goes on.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
+
+from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
+
+_UNITS = (1.0, 1e3, 1e6, 1e9)  # per second
+_MIDDLE_HZ = math.sqrt(MIN_RATE_HZ * MAX_RATE_HZ)
+_MOST_HELD = 8  # packets whose times and counts do not rise
+_TURNS = tuple(1 << bits for bits in (8, 16, 24, 32))
+_NEAR_TURN = 8  # packets before and after the last number
+_REMEMBERED = 64  # packets, whose places late ones are found by
+
+
+@dataclass
+class _Stream:
+    """One stream.
+
+    held            packets that wait; None if the units are known
+    per_second      unit of its times
+    counts_packets  True if its count is one of packets
+    places          number of a packet -> the sample at which it begins, and its samples
+    usual           samples of the last packet
+    last, ahead     the last count, and by how much counts have turned before it
+    described       what was described last, and the same with what was learnt
+    """
+
+    held: list[Packet] | None = field(default_factory=list)
+    per_second: float = 1.0
+    counts_packets: bool = False
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    usual: int = 1
+    last: int | None = None
+    ahead: int = 0
+    described: tuple[Description, Description] | None = None
+
+
+class Learning:
+    """The clocks and counts of all streams of a reader."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Stream] = {}
+
+    def add(self, packet: Packet) -> list[Packet]:
+        """Return what can be passed on now that a packet has come; its times are numbers of an unknown unit."""
+        assert packet.described is not None
+        one = self._streams.setdefault(packet.described.stream, _Stream())
+        if one.held is None:
+            return [_passed(one, packet)]
+        held = one.held
+        held.append(packet)
+        if not _is_learnt(one, held) and len(held) < _MOST_HELD:
+            return []
+        one.held = None
+        return [_passed(one, each) for each in held]
+
+
+def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
+    """Return True if the units are known, and keep them."""
+    first, last = held[0], held[-1]
+    size = first.samples.shape[1]
+    is_timed = first.time_s is not None
+    is_counted = first.count is not None and size > 1
+    if is_timed:
+        step = 0.0 if last.time_s is None or first.time_s is None else last.time_s - first.time_s
+        if step <= 0:
+            return False
+        came = sum(packet.samples.shape[1] for packet in held[:-1])
+        known_hz = first.described.rate_hz if first.described is not None else None
+        hz = known_hz or _MIDDLE_HZ
+        one.per_second = min(_UNITS, key=lambda per: abs(math.log(came * per / step / hz)))
+    if is_counted:
+        rises = 0 if last.count is None or first.count is None else last.count - first.count
+        if rises <= 0:
+            return False
+        one.counts_packets = rises < size
+    return True
+
+
+def _passed(one: _Stream, packet: Packet) -> Packet:
+    """Return a packet with its time in seconds and its count in samples."""
+    described = packet.described
+    time_s = None if packet.time_s is None else packet.time_s / one.per_second
+    if described is not None and time_s is not None and one.per_second != 1.0:
+        if one.described is None or one.described[0] is not described:
+            is_epoch = EARLIEST_S < time_s < LATEST_S
+            one.described = described, replace(described, is_epoch=is_epoch)
+        described = one.described[1]
+    count = None if packet.count is None else _samples_before(one, packet.count, packet.samples.shape[1])
+    return replace(packet, time_s=time_s, count=count, described=described)
+
+
+def _samples_before(one: _Stream, count: int, size: int) -> int:
+    """Return how many samples a stream has counted before a packet."""
+    one.ahead += _turned(one, count, size)
+    one.last, number = count, count + one.ahead
+    return _first_of(one, number, size) if one.counts_packets else number
+
+
+def _first_of(one: _Stream, number: int, size: int) -> int:
+    """Return the sample at which a packet with a number begins, by the packets before it, or after it."""
+    places = one.places
+    if number in places:
+        return places[number][0]
+    before = max((known for known in places if known < number), default=None)
+    least = min(places, default=number)
+    if before is not None:
+        begin, length = places[before]
+        first = begin + length + (number - before - 1) * one.usual
+    elif least - number > _REMEMBERED or not places:  # the first packet, or it counts from elsewhere
+        places.clear()
+        first = number * size
+    else:
+        first = max(0, places[least][0] - (least - number) * one.usual)
+    places[number] = first, size
+    one.usual = size
+    if len(places) > _REMEMBERED:
+        del places[min(places)]
+    return first
+
+
+def _turned(one: _Stream, count: int, size: int) -> int:
+    """Return by how many numbers a count has turned since the packet before; below 0: a late one, from before it."""
+    if one.last is None:
+        return 0
+    near = _NEAR_TURN * (1 if one.counts_packets else size)
+    least, most = sorted((count, one.last))
+    turn = next((turn for turn in _TURNS if most < turn), 0)
+    is_across = turn > 0 and least < near and most >= turn - near and least < most - turn // 2
+    return 0 if not is_across else turn if count < one.last else -turn if one.ahead >= turn else 0
+
+
+def seconds_of_text(text: str) -> Any:
+    """Return a date and time in the form of ISO 8601, UTC if it names no zone, as seconds; another text as it is.
+
+    >>> seconds_of_text("1970-01-01T01:00:00+01:00"), seconds_of_text("12.5"), seconds_of_text("noon")
+    (0.0, 12.5, 'noon')
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
