@@ -5,8 +5,9 @@ anew: page faults took a fifth of the time of the graph in memory. Python's coll
 700 new objects, and messages are objects without cycles: it took two thirds of the reading thread's time on a
 preloaded topic.
 
-Blocks of very large ticks, as after an outage, leave holes between them, and each such tick takes a little more memory
-than the last. So after every second of them what is free is returned after all: it costs page faults in the next.
+Blocks of very large ticks, as after an outage, leave holes between them, and each such tick may take a little more
+memory than the last. So when a row of them has ended, or every 16th, what is free is returned after all. It costs page
+faults in the next: returned after every second tick, a twentieth of all the time of a preloaded topic.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
 _LARGEST_BLOCK = 32 << 20  # that older versions of glibc accept as the latter
 _LARGE_TICK = 16_384  # messages; live ticks have fewer
-_LARGE_IN_A_ROW = 2  # large ticks, after which free memory is returned at the latest
+_LARGE_IN_A_ROW = 16  # large ticks, after which free memory is returned at the latest
 _OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
 
@@ -41,7 +42,7 @@ def keep_freed_memory() -> bool:
 
 
 class MemoryReturn:
-    """Returns freed memory to the system after two large ticks, and after the last one.
+    """Returns freed memory to the system after so many large ticks, and after the last one.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class MemoryReturn:
         self._large = 0  # ticks since memory was returned
 
     def after_tick(self, messages: int) -> None:
-        """Return freed memory if this was the second large tick, or not large after a large one."""
+        """Return freed memory if a row of large ticks has become long, or has ended."""
         is_large = messages >= _LARGE_TICK
         self._large += is_large
         if self._trim is not None and self._large and (not is_large or self._large == _LARGE_IN_A_ROW):
