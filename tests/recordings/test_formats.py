@@ -1,6 +1,7 @@
 """Files of other formats: what a library wrote is read as it was, by content whatever the ending, or is one error."""
 
 import importlib.util
+import zipfile
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -186,6 +187,33 @@ def test_without_its_package_a_format_names_what_to_install(
             "x: expected an ECG recording; got an HDF5 file, which beatwire does not read",
         ),
         (b"PK\x03\x04" + bytes(300), "x: expected arrays of numbers; got: "),
+        (
+            b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(300),
+            "x: expected an ECG recording; got an Excel w",
+        ),
+        (
+            b"PK\x03\x04" + bytes(26) + b"docProps/app.xml" + bytes(300),
+            "x: expected an ECG recording; got an Excel workb",
+        ),
+        (
+            b"RIFF\x10\0\0\0WAVEfmt " + bytes(300),
+            "x: expected an ECG recording; got a WAV file, which beatwire does not",
+        ),
+        (
+            b"\x40\x20MFR Standard" + bytes(300),
+            "x: expected an ECG recording; got an MFER file, which beatwire does not",
+        ),
+        (b"\x80\x04\x95" + bytes(300), "x: expected an ECG recording; got a pickle of Python, which beatwire does not"),
+        (b"MSH|^~\\&|A\rOBX|1|NA|II||1^2^3\r", "x: expected an ECG recording; got a message of HL7 v2, which"),
+        (
+            b"MATLAB 7.3 MAT-file" + bytes(300),
+            "x: expected an ECG recording; got a MATLAB 7.3 file, which beatwire does",
+        ),
+        (
+            b'<?xml version="1.0"?>\n<AnnotatedECG>\n<digits>1 2 3</digits>\n</AnnotatedECG>\n',
+            "x: expected an ECG recording; got an XML or HTML document (HL7 aECG is one), which beatwire does not read",
+        ),
+        (b"<!DOCTYPE html><html><body>404</body></html>", "x: expected an ECG recording; got an XML or HTML document"),
         (b"PAR1" + bytes(300), "x: expected a Parquet table; got: "),
         (b"\x93NUMPY" + bytes(300), "x: expected arrays of numbers; got: "),
         (b"MATLAB 5.0 MAT-file" + bytes(300), "x: expected a MATLAB file; got: "),
@@ -200,6 +228,14 @@ def test_a_damaged_file_and_one_of_a_format_that_is_not_read_are_one_error(
     found = message_of(tmp_path / "x")
     assert found.startswith(message)
     assert "\n" not in found
+
+
+def test_a_zip_archive_of_other_files_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        for k in range(5):
+            file.writestr(f"{k}.csv", "ecg\n0.1\n0.2\n")
+    got = "a ZIP archive that holds 0.csv, 1.csv, 2.csv, ...: unpack it"
+    assert message_of(tmp_path / "x.zip") == f"x.zip: expected arrays of numbers; got {got}"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -188,3 +188,14 @@ def test_no_header_and_no_file_raises_anything_but_a_user_error(
     (folder / f"{name}.hea").write_bytes(f"{name} 1 250 {text}".encode() if len(text) % 2 else text.encode())
     with suppress(UserError):
         read_recording(folder / name)
+
+
+@pytest.mark.parametrize(("frames", "said"), [(1000, False), (900, False), (600, True), (0, False), (None, False)])
+def test_a_signal_file_that_is_longer_than_its_header_states_is_said(
+    tmp_path: Path, frames: int | None, said: bool
+) -> None:
+    (tmp_path / "r.dat").write_bytes(np.arange(1000, dtype="<i2").tobytes())
+    length = "" if frames is None else f" {frames}"
+    (tmp_path / "r.hea").write_text(f"r 1 250{length}\nr.dat 16 200 16 0 0 0 0 II\n")
+    note = f"its header states {frames} samples; r.dat holds 1000"
+    assert (note in read_recording(tmp_path / "r").notes) == said

@@ -8,6 +8,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.recordings import read_recording
 from beatwire.recordings.codes import without_codes
+from beatwire.recordings.read import as_recording
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.head import read_head
 from draws import draws
@@ -228,3 +229,14 @@ def test_a_multiple_of_a_unit_is_not_taken_for_the_unit(tmp_path: Path, unit: st
     recording = read_recording(path)
     assert recording.uv_per_unit == 0
     assert any("not calibrated" in note for note in recording.notes)
+
+
+@settings(deadline=None, max_examples=draws(20))
+@given(stated=st.sampled_from(["V", "mV", "uV"]), truly=st.sampled_from(["V", "mV", "uV"]), seed=st.integers(0, 9))
+def test_a_size_that_no_heart_has_by_the_stated_unit_is_said(stated: str, truly: str, seed: int) -> None:
+    uv = {"V": 1e6, "mV": 1e3, "uV": 1.0}
+    one = synthetic_recording(f"synthetic:seconds=20,seed={seed}", rate_hz=250)
+    values = one.samples[0] * one.uv_per_unit / uv[truly]
+    notes = " ".join(as_recording(values, 250, units=stated).notes)
+    factor = uv[stated] / uv[truly]
+    assert ("more than a heart" in notes, "less than a heart" in notes) == (factor > 1, factor < 1)

@@ -27,13 +27,38 @@ from beatwire.recordings.signals import Signals
 from beatwire.recordings.wfdb.record import open_wfdb
 
 # Formats that no maintained library reads: their first bytes after so many, and what their users can do.
+_NOT_READ = "which beatwire does not read"
+_PACKED = "a compressed file: unpack it"
 _UNREADABLE = (
-    (0, b"ISHNE", "an ISHNE Holter file, which beatwire does not read: convert it to EDF or WFDB"),
-    (16, b"SCPECG", "an SCP-ECG file, which beatwire does not read: convert it to DICOM or WFDB"),
-    (0, b"\x89HDF\r\n", "an HDF5 file, which beatwire does not read: save with MATLAB's option -v7, or as .npz"),
+    (0, b"ISHNE", f"an ISHNE Holter file, {_NOT_READ}: convert it to EDF or WFDB"),
+    (16, b"SCPECG", f"an SCP-ECG file, {_NOT_READ}: convert it to DICOM or WFDB"),
+    (2, b"MFR", f"an MFER file, {_NOT_READ}: convert it to EDF or WFDB"),
+    (0, b"GDF ", f"a GDF file, {_NOT_READ}: convert it to EDF"),
+    (0, b"\x89HDF\r\n", f"an HDF5 file, {_NOT_READ}: save with MATLAB's option -v7, or as .npz"),
+    (0, b"MATLAB 7.3 MAT-file", f"a MATLAB 7.3 file, {_NOT_READ}: save with the option -v7"),
     (0, b"fLaC", "a FLAC file without its WFDB header"),
+    (8, b"WAVE", f"a WAV file, {_NOT_READ}: convert it to WFDB or CSV"),
+    *(
+        (30, begin, f"an Excel workbook or another document of Office, {_NOT_READ}: save its sheet as CSV")
+        for begin in (b"[Content_Types].xml", b"docProps/", b"_rels/", b"xl/", b"mimetypeapplication/vnd.oasis")
+    ),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1", f"an old document of Office, {_NOT_READ}: save its sheet as CSV"),
+    (0, b"ARROW1", f"a Feather file, {_NOT_READ}: save it as Parquet"),
+    (0, b"\x80\x04\x95", f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet"),
+    (0, b"\x80\x05\x95", f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet"),
+    (0, b"SQLite format 3", f"an SQLite database, {_NOT_READ}: save its table as CSV"),
+    (0, b"MSH|", f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"),
+    (0, b"%PDF", "a PDF: the numbers of its curves are not in it"),
+    (0, b"\x89PNG", "a picture"),
+    (0, b"\xff\xd8\xff", "a picture"),
+    (0, b"BZh", _PACKED),
+    (0, b"\xfd7zXZ", _PACKED),
+    (0, b"7z\xbc\xaf", _PACKED),
+    (0, b"\x28\xb5\x2f\xfd", _PACKED),
+    (0, b"Rar!", _PACKED),
 )
 
+_MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<[?!A-Za-z]")
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{\]"])')
 _TAIL_BYTES = 64
 
@@ -56,8 +81,11 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
+    if found is None and _MARKUP.match(head) and _last(path) == b">":
+        got = f"an XML or HTML document (HL7 aECG is one), {_NOT_READ}: convert it to WFDB or CSV"
+        raise UserError(f"{path.name}: expected an ECG recording; got {got}")
     if found is None and _JSON.match(head) and _last(path) in (b"}", b"]"):
-        got = "a JSON document, which beatwire does not read: save its samples as CSV"
+        got = f"a JSON document, {_NOT_READ}: save its samples as CSV"
         raise UserError(f"{path.name}: expected an ECG recording; got {got}")
     if found is None:
         if path.suffix in WFDB_SUFFIXES and b"\0" in head:

@@ -12,11 +12,12 @@ from beatwire.tables import array_module, host_array
 
 STRETCH_S = 2.0  # with a beat at any usual rate
 STRETCHES = 50  # that are looked at, evenly spaced
+LEAST_MV = 0.005  # an amplifier's noise is hardly less, nor is a heart
 LARGEST_MV = 8.0  # that a stretch spans, as `stages.detection.ricker` has it for beats
 
 
 def with_remark(recording: Recording) -> Recording:
-    """Return a recording with a note on the leads that span more than a heart does in half of their stretches.
+    """Return a recording with a note on the leads that span more than a heart does in half of their stretches, or less.
 
     One that is shorter than a stretch has a note that says so.
     """
@@ -36,6 +37,13 @@ def with_remark(recording: Recording) -> Recording:
     spans_mv = [of_lead[of_lead >= 0] * recording.uv_per_unit / 1000 for of_lead in span]  # below 0: without a value
     usual_mv = [float(np.median(of_lead)) if len(of_lead) else 0.0 for of_lead in spans_mv]
     large = [f"{name} {mv:.0f} mV" for name, mv in zip(recording.leads, usual_mv, strict=True) if mv > LARGEST_MV]
+    moving = [mv for mv in usual_mv if mv > 0]
+    if moving and max(moving) < LEAST_MV:
+        spans = ", ".join(
+            f"{name} {mv * 1000:.2g} uV" for name, mv in zip(recording.leads, usual_mv, strict=True) if mv
+        )
+        note = f"less than a heart: is its unit wrong? Two seconds span: {spans}"
+        return replace(recording, notes=(*recording.notes, note))
     if not large:
         return recording
     note = f"more than a heart: is its gain wrong, or is it disturbed throughout? Two seconds span: {', '.join(large)}"

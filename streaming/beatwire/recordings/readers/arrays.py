@@ -33,6 +33,7 @@ _NAMES = re.compile(
 )
 _UNITS = re.compile(r"(.*[._])?(units?|sig_units?)", re.IGNORECASE)
 _RISING = (Behaviour.CLOCK, Behaviour.TURNS)
+_SHOWN = 3  # names in an error
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
 
@@ -49,15 +50,19 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
         with path.open("rb") as file:
             opened = np.load(file, allow_pickle=False)
             one = isinstance(opened, np.ndarray)
-            arrays = {path.stem: opened} if one else _plain(opened)
+            arrays = {path.stem: opened} if one else _plain(path.name, opened)
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
     return _recording(path, arrays, fs, column, gain)
 
 
-def _plain(opened: Any) -> dict[str, Any]:
+def _plain(where: str, opened: Any) -> dict[str, Any]:
     """Return the arrays of an ``.npz`` file without those of objects, if there are others."""
     arrays, refused = {}, None
+    others = [name for name in opened.zip.namelist() if not name.endswith(".npy")]
+    if others:
+        shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+        raise UserError(f"{where}: expected arrays of numbers; got a ZIP archive that holds {shown}: unpack it")
     for name in opened.files[:_MOST]:
         try:
             arrays[name] = opened[name]

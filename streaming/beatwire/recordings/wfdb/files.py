@@ -66,7 +66,7 @@ class SignalFile:
         held = self._frames_held()
         if frames is not None and held < frames:
             self._refuse(frames)
-        self.frames = held if frames is None else frames
+        self.held, self.frames = held, held if frames is None else frames
 
     @property
     def width(self) -> int:

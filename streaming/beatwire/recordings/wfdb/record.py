@@ -21,6 +21,8 @@ from beatwire.recordings.wfdb.files import INVALID, SignalFile
 from beatwire.recordings.wfdb.header import DEFAULT_HZ, Header, SignalLine, beside, read_header
 from beatwire.records import F64
 
+_LONGER_S = 1.0  # by which a signal file may be longer than its header states
+
 
 def open_wfdb(record: Path, fs: float | None) -> Signals:
     """Open a WFDB record; ``record`` is its path without ``.hea``.
@@ -44,25 +46,29 @@ def open_wfdb(record: Path, fs: float | None) -> Signals:
         return Signals(where, where, signals, notes + more)
     if not header.signals:
         raise UserError(f"{where}: expected signals; its header states none")
-    return Signals(where, where, _Segment(header).signals(rate_hz), notes)
+    segment = _Segment(header, rate_hz)
+    return Signals(where, where, segment.signals(rate_hz), notes + segment.notes)
 
 
 class _Segment:
     """A header without segments, and the signal files that it names."""
 
-    def __init__(self, header: Header, frames: int | None = None) -> None:
+    def __init__(self, header: Header, rate_hz: float, frames: int | None = None) -> None:
         self.header = header
         groups: dict[str, list[int]] = {}
         for k, line in enumerate(header.signals):
             groups.setdefault(line.file, []).append(k)
         self._places: dict[int, tuple[SignalFile, int]] = {}  # of a signal: its file, and its first column there
         stated = frames if header.frames is None else header.frames
-        held = []
+        held: list[int] = []
+        self.notes: tuple[str, ...] = ()
         for name, rows in groups.items():
             if name == "~":
                 continue
             file = SignalFile(header.path.stem, beside(header.path, name), [header.signals[k] for k in rows], stated)
             held.append(file.frames)
+            if file.held > file.frames + _LONGER_S * rate_hz:
+                self.notes += (f"its header states {file.frames} samples; {name} holds {file.held}",)
             column = 0
             for k in rows:
                 self._places[k] = file, column
@@ -123,7 +129,7 @@ def _of_segments(record: Path, master: Header, rate_hz: float) -> tuple[tuple[Si
             continue
         if not frames:
             continue
-        segment = _Segment(header, frames)
+        segment = _Segment(header, rate_hz, frames)
         if segment.frames < frames:
             raise UserError(f"{where}: expected {frames} samples in segment {name}; its header states {segment.frames}")
         if segment.frames > frames:
