@@ -25,6 +25,7 @@ _MOST_DOWN = 0.45  # of the way up: a clock of 1000 Hz with a normal jitter of 2
 _EVEN = 0.35  # relative deviation of a step from the median step; at least half of the steps of a clock are inside
 _TURNS = (60.0, 100.0, 1e3, 1e4, 3600.0, 43200.0, 86400.0, 1e6, 1e9, 86400e3, *(2.0**k for k in range(1, 33)))
 _SHARED = 0.5  # of the rows have the number of the row before them, where these are numbers of packets
+_FEWEST_NUMBERS, _EVENLY = 7, 0.8  # of packets, in a turn; and how many of them have equally many rows
 _IMPOSSIBLE = 1e100
 _RARELY = 0.01  # of the rows: a value that changes so rarely is held, not sampled
 
@@ -75,8 +76,12 @@ def _turns_in_packets(column: Any) -> bool:
     some = column[: max(_WHOLE, len(column) // 8)]
     if not bool((xp.diff(some) == 0).mean() > _SHARED) or not bool((some == xp.rint(some)).all()):
         return False
-    numbers = column[xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(column)) + 1])]
-    return len(numbers) >= FEWEST_ROWS // 8 and turn_of(numbers) is not None
+    first = xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(column)) + 1])
+    numbers, together = column[first], xp.diff(first)
+    if len(numbers) < FEWEST_ROWS // 8 or float(numbers.max() - numbers.min()) < _FEWEST_NUMBERS:
+        return False  # a flag changes between two values
+    is_even = float((together == xp.median(together)).mean()) > _EVENLY
+    return is_even and turn_of(numbers) is not None
 
 
 def turn_of(column: Any) -> float | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.recordings.columns.falls import without_falls
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
@@ -48,6 +49,7 @@ def rate_and_positions(
         than a day.
     """
     xp = array_module(seconds)
+    seconds, notes = without_falls(name, seconds)
     rows, times = _exact_points(seconds)
     coarse = len(rows) < len(seconds)
     if len(rows) < 3 and coarse:
@@ -56,7 +58,8 @@ def rate_and_positions(
                 f"{where}: expected a sampling rate; the times of column {name!r} change too rarely to measure it: "
                 "give --fs, in Hz"
             )
-        return fs, None, (f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given",)
+        rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
+        return fs, None, (*notes, rarely)
     rough_hz = _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz)
     rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
@@ -73,7 +76,6 @@ def rate_and_positions(
     duration_s = float(times[-1] - times[0])
     samples = float(rows[-1] - rows[0])
     rate_hz = nominal_rate(rate_hz, (1.0 + 4.0 * jitter) / samples)
-    notes: tuple[str, ...] = ()
     if fs is not None:
         if abs(fs - rate_hz) > _TOLERANCE * rate_hz:
             if not coarse:
@@ -82,8 +84,8 @@ def rate_and_positions(
                     f"got --fs {fs:g}"
                 )
             every_s = duration_s / len(rows)
-            notes = (f"column {name!r} changes only every {every_s:.3g} s: {fs:g} Hz as given, not {rate_hz:.5g}",)
-            return fs, None, notes
+            rarely = f"column {name!r} changes only every {every_s:.3g} s: {fs:g} Hz as given, not {rate_hz:.5g}"
+            return fs, None, (*notes, rarely)
         rate_hz = fs
     gaps = int((missing > 0).sum())
     if gaps == 0:

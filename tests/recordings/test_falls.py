@@ -1,0 +1,65 @@
+"""Tables whose times fall by less than a quarter of a second: a clock that was set back, rows twice or late: said."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from beatwire.recordings import read_recording
+from beatwire.recordings.columns.evenrate import rate_and_positions
+from beatwire.recordings.synthetic.person import synthetic_recording
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+UV = synthetic_recording("synthetic:seconds=60,seed=5", rate_hz=250).samples[0].astype(int)
+N = len(UV)
+SAID = "the times of column 'time' fall "
+
+
+@settings(deadline=None, max_examples=draws(60))
+@given(
+    rate_hz=st.sampled_from([125.0, 250.0, 256.0, 500.0, 1000.0]), by_s=st.floats(0.06, 0.24),
+    at=st.lists(st.integers(1500, N - 1500), min_size=1, max_size=3), jitter_s=st.sampled_from([0.0, 0.0005, 0.002]),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_a_clock_that_is_set_back_changes_neither_rate_nor_places_and_is_said(
+    rate_hz: float, by_s: float, at: list[int], jitter_s: float, seed: int
+) -> None:
+    times = np.arange(N) / rate_hz + np.random.default_rng(seed).normal(0, jitter_s, N)
+    for k in at:
+        times[k:] -= by_s
+    found_hz, position, notes = rate_and_positions("x", "time", times, None)
+    assert (found_hz, position) == (rate_hz, None)
+    assert any(note.startswith(SAID) for note in notes)
+
+
+@settings(deadline=None, max_examples=draws(30))
+@given(at=st.integers(500, N - 500), size=st.integers(5, 60), what=st.sampled_from(["twice", "late"]))
+def test_rows_that_come_twice_or_late_are_said(at: int, size: int, what: str) -> None:
+    row = np.arange(N)
+    if what == "twice":
+        row = np.r_[row[:at], row[at - size : at], row[at:]]
+    else:
+        size = size // 2 + 1
+        row = np.r_[row[:at], row[at + size : at + 2 * size], row[at : at + size], row[at + 2 * size :]]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.csv"
+        path.write_text("time,ECG (uV)\n" + "".join(f"{k * 0.004:.3f},{UV[k]}\n" for k in row))
+        assert any(note.startswith(f"{SAID}1 time, first by ") for note in read_recording(path).notes)
+
+
+@settings(deadline=None, max_examples=draws(60))
+@given(
+    rate_hz=st.sampled_from([125.0, 250.0, 500.0, 1000.0]), seed=st.integers(0, 99),
+    kind=st.sampled_from(["exact", "jitter", "late", "rounded"]), jitter_s=st.floats(0.0, 0.002),
+)  # fmt: skip
+def test_a_clock_with_jitter_falls_without_a_remark(rate_hz: float, seed: int, kind: str, jitter_s: float) -> None:
+    rng = np.random.default_rng(seed)
+    times = np.arange(N) / rate_hz
+    if kind == "jitter":
+        times += rng.normal(0, jitter_s, N)
+    elif kind == "late":
+        times = np.maximum.accumulate(times + np.where(rng.random(N) < 0.01, rng.uniform(0, 0.3, N), 0))
+    elif kind == "rounded":
+        times = np.round(times, 3)
+    assert not any(note.startswith(SAID) for note in rate_and_positions("x", "time", times, None)[2])
