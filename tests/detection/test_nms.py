@@ -113,7 +113,7 @@ def beside_of(f: np.ndarray, left: int, right: int, ceiling: int) -> list[tuple[
         before, after = np.arange(c - 1, max(0, c - left - DELAY) - 1, -1), np.arange(c + 1, c + right + 1)
         sides = side_of(f, c, after, after, ceiling, after=True)
         sides *= side_of(f, c, before[: min(c, left)], before, ceiling, after=False)
-        if sides in (1, 2):
+        if sides == 1 or (sides == 2 and f[c] <= ceiling):
             found.append((int(c), int(sides == 2)))
     return found
 
@@ -174,4 +174,22 @@ def test_a_restart_of_a_lane_clears_its_levels() -> None:
     ring[0, 2150] = 10
     fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
     got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring, NO_JUMPS), 0))[1].table
-    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0, NO_CUT, 0]]
+    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 0, 0, 0, NO_CUT, 0]]
+
+
+@pytest.mark.parametrize("at", [150, 190, 210, 370])
+def test_a_peak_behind_a_disturbance_has_no_level_of_what_came_after_the_last_block(at: int) -> None:
+    f = np.full(600, 3, np.int64)
+    f[:100] = 90_000
+    f[at] = 500
+    peaks = suppressed(f, [(0, 600)], 0, nms.Settings(), 100.0, 1000)[0]
+    assert [p[2] for p in peaks if p[0] == at] == [0], "no block is known: the first one is disturbed"
+
+
+def test_beats_that_are_larger_than_any_heart_have_no_level_until_it_is_known() -> None:
+    f = np.full(2400, 30, np.int64)
+    f[30::80] = 5000
+    peaks = suppressed(f, [(0, 2400)], 0, nms.Settings(), 100.0, 1000)[0]
+    levels = {p[0]: p[2] for p in peaks if p[1] == 5000}
+    assert set(levels) == set(range(30, 2400 - DELAY - 22, 80))
+    assert {c: 5000 * (c + 22 + 1 >= 1000) for c in levels} == levels

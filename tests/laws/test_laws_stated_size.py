@@ -49,6 +49,15 @@ def test_a_recording_that_states_up_to_sixty_times_its_size_has_the_same_beats(
 
 
 @settings(deadline=None, max_examples=draws(20))
+@given(name=st.sampled_from(RECORDS), times=st.floats(0.0, 1.8).map(lambda power: 10.0**power))
+def test_in_its_first_seconds_no_beat_of_one_lead_is_missed(ecg_folder: Path, name: str, times: float) -> None:
+    one, expected = record(ecg_folder, name, 1), beats_as_stated(ecg_folder, name, 1)
+    found = np.asarray(analyze(replace(one, uv_per_unit=times * one.uv_per_unit)).beats["time_s"])
+    early = expected[expected < KNOWN_S]
+    assert early[np.abs(early[:, np.newaxis] - found).min(axis=1) > NEAR_S].tolist() == []
+
+
+@settings(deadline=None, max_examples=draws(20))
 @given(
     name=st.sampled_from(RECORDS),
     leads=st.integers(1, 2),

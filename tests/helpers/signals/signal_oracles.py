@@ -79,12 +79,16 @@ def levels_of(f: np.ndarray, base: int, block: int, until: int) -> tuple[int, in
 
 
 def peaks_of(f: np.ndarray, base: int, left: int, right: int, block: int) -> list[tuple[int, int, int, int, int]]:
-    """Return the peaks of ``f`` [n] by a loop over every sample: (sample, f, median, 80 % quantile, sum of valleys)."""
+    """Return the peaks of ``f`` [n] by a loop over every sample: (sample, f, median, 80 % quantile, sum of valleys).
+
+    Before a block is complete the largest peak has no level, 0; it is the level of others.
+    """
     peaks = []
     for c in range(len(f) - right):
         before, after = f[max(0, c - left) : c], f[c + 1 : c + 1 + right]
         if f[c] > max(0, before.max(initial=0)) and f[c] >= after.max():
             so_far = int(f[: c + right + 1].max())
+            so_far = 0 if f[c] == so_far else so_far
             level = levels_of(f, base, block, base + c + right + 1) or (so_far, so_far)
             valleys = f[max(0, c - right) : c + 1].min() + f[c : c + right + 1].min()
             peaks.append((base + c, int(f[c]), int(level[0]), int(level[1]), int(valleys)))

@@ -7,7 +7,8 @@ in the ``right`` samples after it. That does not depend on blocks or cuts, and i
 Beside a disturbance, which is larger than any beat of a calibrated stream, what is larger than a peak may be the
 disturbance alone (``kernels.detection.beside``). There each sample is looked at.
 
-The level of a peak is that of the blocks that are complete when the peak is decided (``kernels.detection.level``).
+The level of a peak is that of the blocks that are complete when the peak is decided (``kernels.detection.level``). As
+long as none is known from blocks, the largest peak since the last block has none (0): what is known is its own height.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from beatwire.kernels.detection.beside import overlooks
 from beatwire.kernels.detection.level import (
     MAXIMA_ABSORBED,
     MAXIMA_BEGUN,
+    MAXIMA_KNOWN,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
     MAXIMA_QUARTER,
@@ -154,7 +156,8 @@ def suppress(
             highest = ceiling(int(level[MAXIMA_MEDIAN]), high)
             sides = overlooks(window, c - begin, 1, stop, stop, highest)
             sides *= overlooks(window, c - begin, -1, behind - begin - 1, max(lowest, c - reach) - begin - 1, highest)
-            peak, beside = sides == 1 or sides == 2, int(sides == 2)  # 4: it stands between two disturbances
+            beside = int(sides == 2 and value <= highest)  # a larger one is of the disturbance
+            peak = sides == 1 or beside > 0  # 4: it stands between two disturbances
         elif peak:
             if at + right >= n:
                 peak = value >= largest(here[n:], at + right + 1 - n)
@@ -170,8 +173,9 @@ def suppress(
                 row = table.peaks[i, count]
                 row[PEAK_SAMPLE] = c
                 row[PEAK_RESPONSE] = value
-                row[PEAK_MEDIAN] = level[MAXIMA_MEDIAN]
-                row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE]
+                known = level[MAXIMA_KNOWN] > 0 or value < level[MAXIMA_MEDIAN]
+                row[PEAK_MEDIAN] = level[MAXIMA_MEDIAN] if known else 0
+                row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE] if known else 0
                 row[PEAK_VALLEYS] = valleys
                 row[PEAK_CEILING] = high
                 row[PEAK_BESIDE] = beside

@@ -96,15 +96,18 @@ def is_typical(features: F32) -> bool:
     )
     in_time: bool = features[PHASE] > 0.85 and features[PHASE] < 1.15 and features[IRREGULAR] < 0.1
     alike: bool = features[W32_OF_LAST] > 0.8 and features[W32_OF_LAST] < 1.25
-    return alone and in_time and alike and is_like_last(features)
+    return alone and in_time and alike and is_like_last(features, float(features[HEIGHT]))
 
 
-def is_like_last(features: F32) -> bool:
-    """Return True if a peak resembles the last high peak in what a disturbance near it does not change."""
+def is_like_last(features: F32, height: float) -> bool:
+    """Return True if a peak resembles the last high peak in what a disturbance near it does not change.
+
+    ``height`` is that of the peak over the level; where none is known, over that of the last high peak.
+    """
     return bool(
         features[HALF] > 0.0
-        and features[HEIGHT] > 0.6
-        and features[HEIGHT] < 1.6
+        and height > 0.6
+        and height < 1.6
         and features[W8_OF_LAST] > 0.8
         and features[W8_OF_LAST] < 1.25
         and features[W22_OF_LAST] > 0.85
@@ -247,7 +250,10 @@ def classify_peaks(
             pulse = not beside and is_like_pulse(work.features)
             before = float(work.features[BEFORE_400]) * height
             if beside or (0 < peak[PEAK_CEILING] < before and is_disturbance(before, height, candidate.level)):
-                typical = is_like_last(work.features)
+                relative = float(work.features[HEIGHT])
+                if median <= 0 and work.features[HALF] > 0.0:
+                    relative = 1.0 / float(work.features[HALF])
+                typical = is_like_last(work.features, relative)
             if beside and not typical:
                 logit = NOT_A_CANDIDATE
             elif pulse and has_others(c, settings.spans, past):
