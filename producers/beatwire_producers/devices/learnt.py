@@ -36,6 +36,7 @@ class _Stream:
     places          number of a packet -> the sample at which it begins, and its samples
     usual           samples of the last packet
     last, ahead     the last count, and by how much counts have turned before it
+    turn            after how many counts it begins again, once it has
     described       what was described last, and the same with what was learnt
     """
 
@@ -46,6 +47,7 @@ class _Stream:
     usual: int = 1
     last: int | None = None
     ahead: int = 0
+    turn: int = 0
     described: tuple[Description, Description] | None = None
 
 
@@ -71,20 +73,21 @@ class Learning:
 
 def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
     """Return True if the units are known, and keep them."""
-    first, last = held[0], held[-1]
-    size = first.samples.shape[1]
-    is_timed = first.time_s is not None
-    is_counted = first.count is not None and size > 1
-    if is_timed:
-        step = 0.0 if last.time_s is None or first.time_s is None else last.time_s - first.time_s
+    packet, before = held[-1], held[-2] if len(held) > 1 else None
+    size = packet.samples.shape[1] if before is None else before.samples.shape[1]
+    is_counted = packet.count is not None and size > 1
+    if packet.time_s is None and not is_counted:
+        return True
+    if before is None:
+        return False
+    if packet.time_s is not None:
+        step = packet.time_s - (packet.time_s if before.time_s is None else before.time_s)
         if step <= 0:
             return False
-        came = sum(packet.samples.shape[1] for packet in held[:-1])
-        known_hz = first.described.rate_hz if first.described is not None else None
-        hz = known_hz or _MIDDLE_HZ
-        one.per_second = min(_UNITS, key=lambda per: abs(math.log(came * per / step / hz)))
-    if is_counted:
-        rises = 0 if last.count is None or first.count is None else last.count - first.count
+        hz = (packet.described.rate_hz if packet.described is not None else None) or _MIDDLE_HZ
+        one.per_second = min(_UNITS, key=lambda per: abs(math.log(size * per / step / hz)))
+    if is_counted and packet.count is not None:
+        rises = packet.count - (packet.count if before.count is None else before.count)
         if rises <= 0:
             return False
         one.counts_packets = rises < size
@@ -101,6 +104,8 @@ def _passed(one: _Stream, packet: Packet) -> Packet:
             one.described = described, replace(described, is_epoch=is_epoch)
         described = one.described[1]
     count = None if packet.count is None else _samples_before(one, packet.count, packet.samples.shape[1])
+    if (count, time_s) == (packet.count, packet.time_s):
+        return packet
     return replace(packet, time_s=time_s, count=count, described=described)
 
 
@@ -137,11 +142,15 @@ def _turned(one: _Stream, count: int, size: int) -> int:
     """Return by how many numbers a count has turned since the packet before; below 0: a late one, from before it."""
     if one.last is None:
         return 0
-    near = _NEAR_TURN * (1 if one.counts_packets else size)
     least, most = sorted((count, one.last))
-    turn = next((turn for turn in _TURNS if most < turn), 0)
-    is_across = turn > 0 and least < near and most >= turn - near and least < most - turn // 2
-    return 0 if not is_across else turn if count < one.last else -turn if one.ahead >= turn else 0
+    turn = one.turn or next((turn for turn in _TURNS if most < turn), 0)
+    near = min(_NEAR_TURN * (1 if one.counts_packets else size), turn // 8)
+    if not least < near <= turn - near <= most < turn:
+        return 0
+    if count < one.last:
+        one.turn = turn
+        return turn
+    return -turn if one.ahead >= turn else 0
 
 
 def seconds_of_text(text: str) -> Any:

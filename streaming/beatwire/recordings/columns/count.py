@@ -17,6 +17,7 @@ from beatwire.records import F64, I64
 from beatwire.tables import array_module
 
 _FEWEST_PACKETS = 8
+_NEAR_TURN = 8  # numbers before and after a turn: with so few, what falls there turns
 _SELDOM = 0.01  # of the numbers: with so few places where some are left out, any number may be missing
 _ALIKE = 0.02  # of what is missing by a count, a clock may find more or less
 _MOST_MISSING = 1 << 26  # samples in one place: a day at 776 Hz
@@ -59,6 +60,8 @@ def positions_of(name: str, count: F64, turn: float | None = None) -> Counted:
     step = float(xp.median(steps)) if len(steps) else 0.0
     if step <= 0:
         return Counted(None)
+    if turn is None:
+        steps = _across_turns(numbers, steps, step)
     falls = xp.flatnonzero(steps <= 0)
     if len(falls):
         k = int(falls[0])
@@ -81,6 +84,17 @@ def positions_of(name: str, count: F64, turn: float | None = None) -> Counted:
     added[first[1:]] = missing
     position: I64 = xp.arange(len(count)) + xp.cumsum(added)
     return Counted(position, (f"{lost} sample{'s are' if lost > 1 else ' is'} missing by the count of {name!r}",))
+
+
+def _across_turns(numbers: F64, steps: F64, step: float) -> F64:
+    """Return the steps of a count that begins again once or twice, at 0 behind the last number of so many bits."""
+    xp = array_module(numbers)
+    for k in xp.flatnonzero(steps < 0)[:_FEWEST_PACKETS].tolist():
+        before, after = float(numbers[k]), float(numbers[k + 1])
+        turn = next((float(1 << bits) for bits in range(4, 33) if before < 1 << bits), 0.0)
+        if turn and before >= turn - _NEAR_TURN * step and after < _NEAR_TURN * step:
+            steps[k] += turn
+    return steps
 
 
 def beside_clock(name: str, count: F64, seconds: F64, position: I64 | None) -> Counted:
