@@ -101,7 +101,10 @@ def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind:
 
 @settings(max_examples=draws(20), deadline=None)
 @given(
-    st.sampled_from([("mV", -32768.0), ("uV", -32768.0), ("mV", -999.0), ("mV", 9999.0), ("V", -99.0), (None, -32768)]),
+    st.sampled_from([
+        ("mV", -32768.0), ("uV", -32768.0), ("mV", -999.0), ("mV", 9999.0), ("V", -99.0), (None, -32768),
+        ("mV", 1.7e308), (None, -1e200),
+    ]),
     st.lists(st.integers(0, N - 1), min_size=1, max_size=20), CUTS,
 )  # fmt: skip
 def test_a_code_for_no_value_is_none_and_moves_no_offset(

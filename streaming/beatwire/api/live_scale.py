@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.recordings.codes import CODES
+from beatwire.recordings.codes import CODES, IMPOSSIBLE
 from beatwire.recordings.record import NO_VALUE
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
@@ -139,8 +139,8 @@ class LiveScale:
         return out
 
     def _without_codes(self, values: F64) -> F64:
-        """Return values without codes for "no value": -32768; and -999 and the like where no electrode reaches that."""
-        codes = values == NO_VALUE
+        """Return values without codes for "no value": -32768, the impossible, and -999 that no electrode reaches."""
+        codes = (values == NO_VALUE) | (np.isfinite(values) & (np.abs(values) > IMPOSSIBLE))
         if self._uv and bool((np.abs(values) > _HIGHEST_UV / self._uv).any()):
             codes |= np.isin(values, _CODES) & (np.abs(values) > _HIGHEST_UV / self._uv)
         if not codes.any():

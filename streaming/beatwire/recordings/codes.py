@@ -20,7 +20,7 @@ BEYOND_FOR_LONG = 3  # the same for codes of four digits and more, which hardly 
 _LONG = 9999.0
 BEYOND_FOR_ANY = 1000  # the same for a number that comes several times: a limit of a converter (65535), a marker (1e6)
 _EXAMINED, _MOST = 4096, 0.5  # numbers that show how far most others are, and how many these are
-_IMPOSSIBLE = 1e100  # no number beyond is a value
+IMPOSSIBLE = 1e100  # no number beyond is a value
 
 
 def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
@@ -35,10 +35,10 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
     for column in columns:
         xp = array_module(column)
         finite = column[xp.isfinite(column)]
-        if len(finite) and max(float(finite.max()), -float(finite.min())) > _IMPOSSIBLE:
-            found[_IMPOSSIBLE] = found.get(_IMPOSSIBLE, 0) + int((xp.abs(finite) > _IMPOSSIBLE).sum())
-            finite = finite[xp.abs(finite) <= _IMPOSSIBLE]
-            column = xp.where(xp.abs(column) > _IMPOSSIBLE, xp.nan, column)
+        if len(finite) and max(float(finite.max()), -float(finite.min())) > IMPOSSIBLE:
+            found[IMPOSSIBLE] = found.get(IMPOSSIBLE, 0) + int((xp.abs(finite) > IMPOSSIBLE).sum())
+            finite = finite[xp.abs(finite) <= IMPOSSIBLE]
+            column = xp.where(xp.abs(column) > IMPOSSIBLE, xp.nan, column)
         for code in _codes_of(finite):
             found[code] = found.get(code, 0) + int((column == code).sum())
             column = xp.where(column == code, xp.nan, column)
@@ -72,7 +72,7 @@ def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _notes(found: dict[float, int], total: int) -> tuple[str, ...]:
     return tuple(
-        f'{"what is beyond " if code == _IMPOSSIBLE else ""}{code:g} is taken for "no value": {n} of {total} values'
+        f'{"what is beyond " if code == IMPOSSIBLE else ""}{code:g} is taken for "no value": {n} of {total} values'
         for code, n in sorted(found.items())
     )
 
