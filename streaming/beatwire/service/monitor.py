@@ -287,7 +287,7 @@ class Monitor:
         self._log.discard_before(min(rewind.values(), default=0))
         banks = self._graph.open_banks
         return {
-            p: Position(offset, self._log.offset(p, rewind[p], otherwise=offset), banks=banks)
+            p: Position(offset, self._log.offset(p, rewind[p], offset), banks=banks, leader=polled.leaders.get(p))
             for p, offset in (polled.positions or (polled.start if outgoing else {})).items()
         }
 

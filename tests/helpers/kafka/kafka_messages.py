@@ -18,6 +18,7 @@ class Message:
     number: int
     at: int
     content: bytes
+    leader: int | None = None
 
     def value(self) -> bytes:
         return self.content
@@ -27,6 +28,9 @@ class Message:
 
     def offset(self) -> int:
         return self.at
+
+    def leader_epoch(self) -> int | None:
+        return self.leader
 
     def timestamp(self) -> tuple[int, int]:
         return 2, 1_000

@@ -38,14 +38,15 @@ def send(kafka: LocalKafka, prefix: str, count: int) -> list[bytes]:
     return values
 
 
-def commit_all(kafka: LocalKafka) -> None:
+def commit_all(kafka: LocalKafka, rewind: int = REWIND) -> None:
     """Commit `COMMIT` messages, as a monitor does."""
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         read = 0
         while read < COMMIT:
             polled = take(source)
             read += len(polled.tick.arrival_us)
-            positions = {p: Position(at, min(at, REWIND)) for p, at in polled.positions.items()}
+            leaders = polled.leaders
+            positions = {p: Position(at, min(at, rewind), leader=leaders[p]) for p, at in polled.positions.items()}
             sink.publish([], positions, source, polled.epoch)
     assert committed_positions(kafka.cluster, "g", names.SAMPLES, [0])[0].topic_id is not None
 
@@ -90,9 +91,13 @@ def read(source: Source, live: int) -> tuple[list[bytes], list[bytes]]:
     return found[1], found[0]
 
 
-def reported(caplog) -> list[dict[str, object]]:
+def reported(caplog, what: str = "commit does not hold") -> list[dict[str, object]]:
     events = [record.__dict__ for record in caplog.records]
-    return [event["fields"] for event in events if event.get("event") == "commit does not hold"]
+    return [event["fields"] for event in events if event.get("event") == what]
+
+
+def gone_back(caplog) -> list[dict[str, object]]:
+    return reported(caplog, "offsets go back")
 
 
 def test_a_log_that_has_lost_its_end_is_read_from_its_end_and_a_successor_reads_what_comes(one, caplog):
@@ -113,6 +118,37 @@ def test_a_log_that_has_lost_its_end_is_read_from_its_end_and_a_successor_reads_
     with Source(kafka.cluster, "g") as source:
         assert read(source, len(new)) == (old[REWIND:LEFT], new)
     assert len(reported(caplog)) == 1
+
+
+@pytest.mark.parametrize("rewind", [REWIND, LEFT + 20, COMMIT])
+@pytest.mark.parametrize("count", [20, 60])
+def test_what_was_sent_after_a_cut_before_a_monitor_started_is_analysed_as_live(one, caplog, rewind, count):
+    """With an end before the commit and one beyond it; a replay that begins before the cut and after it, and none."""
+    kafka, logs = one
+    old = send(kafka, "old", COMMIT)
+    commit_all(kafka, rewind)
+    kafka.kill()
+    cut(logs)
+    kafka.start()
+    new = send(kafka, "new", count)
+    caplog.set_level(logging.WARNING, "beatwire")
+    with Source(kafka.cluster, "g") as source:
+        assert read(source, count) == (old[rewind:LEFT], new)
+    assert [fields for fields in reported(caplog) if fields["committed"] == COMMIT] or gone_back(caplog)
+
+
+def test_a_source_at_work_whose_log_is_cut_reads_what_comes_then(one, caplog):
+    kafka, logs = one
+    with Source(kafka.cluster, "g") as source:
+        old = send(kafka, "old", COMMIT)
+        assert read(source, COMMIT) == ([], old)
+        kafka.kill()
+        cut(logs)
+        kafka.start()
+        new = send(kafka, "new", 60)
+        caplog.set_level(logging.WARNING, "beatwire")
+        assert read(source, 60) == ([], new)
+    assert gone_back(caplog) == [{"partition": 0, "expected": COMMIT, "got": LEFT}]
 
 
 @pytest.mark.parametrize("count", [40, COMMIT + 200])

@@ -44,6 +44,7 @@ class Part:
     arrival_us   int64 [m]      arrival at the broker, microseconds since 1970
     partition    int32 [m]
     next_offset  partition -> the offset after its last message in this part
+    leader_epoch partition -> that of its last message in this part, where brokers have them
     expired      partition -> what retention had deleted before these messages; it is in `next_offset`, too
     polled_s     when they were joined, right after the poll, monotonic clock
     """
@@ -54,6 +55,7 @@ class Part:
     arrival_us: I64
     partition: I32
     next_offset: dict[int, int]
+    leader_epoch: dict[int, int] = field(default_factory=dict)
     expired: dict[int, Expired] = field(default_factory=dict)
     polled_s: float = field(default_factory=time.monotonic)
 
@@ -87,6 +89,7 @@ class PolledTick:
                those in `expired`
     expired    partition -> what retention deleted before it could be read, once: reported with this tick
     beginning  of the epoch: whether the graph starts from an empty state
+    leaders    partition -> the leader epoch of the message before `positions`, or `start`, where it is known
     ahead_s    by how much the clock of this machine is ahead of the broker's (`broker_clock`)
     """
 
@@ -99,6 +102,7 @@ class PolledTick:
     expired: Mapping[int, Expired] = field(default_factory=dict)
     beginning: Beginning = Beginning.ANEW
     ahead_s: float = 0.0
+    leaders: Mapping[int, int] = field(default_factory=dict)
 
 
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:
@@ -171,6 +175,7 @@ def join_messages(messages: list[Message]) -> Part:
         arrival_us=_arrival_times(messages, runs),
         partition=partition,
         next_offset={run.partition: _offset(messages[run.end - 1]) + 1 for run in runs},
+        leader_epoch={run.partition: of for run in runs if (of := messages[run.end - 1].leader_epoch()) is not None},
     )
 
 

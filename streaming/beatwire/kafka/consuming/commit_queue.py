@@ -14,6 +14,11 @@ from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.topic_id import TopicId
 
 
+def as_commit(topic: str, partition: int, at: Position) -> TopicPartition:
+    """Return a position as confluent-kafka commits it."""
+    return TopicPartition(topic, partition, at.offset, at.metadata, -1 if at.leader is None else at.leader)
+
+
 class CommitQueue:
     """The commits that wait.
 
@@ -38,10 +43,7 @@ class CommitQueue:
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return positions as confluent-kafka commits them."""
         topic_id = self._topic_id.known
-        return [
-            TopicPartition(self._topic, p, at.offset, at._replace(topic_id=topic_id).metadata)
-            for p, at in positions.items()
-        ]
+        return [as_commit(self._topic, p, at._replace(topic_id=topic_id)) for p, at in positions.items()]
 
     def carry_out(self, consumer: Consumer, assigned: Container[int], *, wait: bool = False) -> None:
         """Commit what waits of the assigned partitions, and drop the rest; `wait`: until the broker has answered."""

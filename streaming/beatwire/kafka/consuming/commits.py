@@ -121,7 +121,9 @@ def committed_positions(
         The broker does not answer.
     """
     found = _commits(cluster, group, topic, partitions, timeout_s)
-    return {at.partition: Position.from_commit(at.offset, at.metadata) for at in found if at.offset >= 0}
+    return {
+        at.partition: Position.from_commit(at.offset, at.metadata, at.leader_epoch) for at in found if at.offset >= 0
+    }
 
 
 def has_pending_commits(

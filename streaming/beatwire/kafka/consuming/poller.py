@@ -7,8 +7,8 @@ the schema registry (`holding`), commits that wait for the next poll, and what r
 An *epoch* is the time between two changes of the assignment. It begins at the committed positions of the group: first
 the replay, partition by partition from the rewind offset to the committed offset, then the live messages from the
 committed offset on. Partitions that this member keeps may go on without a replay (`progress`). Invariant: the live
-parts of an epoch contain every message of the assigned partitions from the commit on, once and in order; those that
-retention has deleted are counted in the next part (``Part.expired``).
+parts of an epoch contain every message of the assigned partitions from the commit on, once and in order (`repeated`);
+those that retention has deleted are counted in the next part (``Part.expired``).
 
 Only this thread uses the consumer. confluent-kafka serialises the calls of a client, so a second thread would wait for
 the end of a poll or longer. Requests of other threads are stored and carried out between two polls.
@@ -27,14 +27,14 @@ from beatwire.kafka.consuming.commit_queue import CommitQueue
 from beatwire.kafka.consuming.deleted import Deleted
 from beatwire.kafka.consuming.handover import RECENT_S, HandOver, Reading
 from beatwire.kafka.consuming.holding import Holding
-from beatwire.kafka.consuming.positions import without
+from beatwire.kafka.consuming.positions import Position, without
 from beatwire.kafka.consuming.progress import Progress
+from beatwire.kafka.consuming.repeated import Repeated
 from beatwire.kafka.consuming.replay import Replay, find_starts, seek
 from beatwire.kafka.consuming.resumed import Resumed
 from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
-from beatwire.records.samples import BankKind
 
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
@@ -64,8 +64,8 @@ class Poller:
         The assignment changes: the next epoch has not begun.
     start : dict of int to int
         partition -> the first offset of the epoch.
-    open_banks : dict of int to frozenset
-        partition that is replayed -> the banks that were open at its commit, where that is known.
+    began : dict of int to Position
+        partition -> the commit from which it begins, or the position at which it goes on.
     membership : object
         The group membership as of the last poll, for transactions.
     holding : Holding
@@ -91,7 +91,7 @@ class Poller:
         self._client = GroupClient(cluster, group, topic, self, protocol=protocol)
         self.epoch, self.changing = 0, True
         self.start: dict[int, int] = {}
-        self.open_banks: dict[int, frozenset[BankKind]] = {}
+        self.began: dict[int, Position] = {}
         self.membership: object = None
         self.holding = Holding(schemas)
         self._topic_id = TopicId(cluster, self._topic_there)
@@ -101,6 +101,7 @@ class Poller:
         self._polled_s, self._resumed = 0.0, Resumed()
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._deleted = Deleted(self._topic_there, self._topic_id)
+        self._repeated = Repeated(self._topic_there, self._topic_id)
         self._pending: list[TopicPartition] = []
         self._asked = self._closing = False  # asked for the commits, since the assignment changed
         self._changed_s = time.monotonic()
@@ -161,14 +162,17 @@ class Poller:
 
     def _pass_on(self, messages: list[Message], *, drained: bool) -> None:
         """Put polled messages into the hand-over; those of a replay up to the commits only."""
+        messages, again = self._repeated.drop(messages, self._next_offset, time.monotonic())
         replay = self._replay
         reached = {}
         if replay is not None:
+            replay.end_at(self._repeated.first_new(messages, replay.until))
             reached = {p: replay.until[p] for p in reaching(messages, replay.until)}
             messages = truncate(messages, replay.until)
         part, held = self.holding.admit(messages)
         self._resumed.hear(part.next_offset)
         self._deleted.note(self._client.consumer, part, self._next_offset, {} if replay is None else replay.until)
+        self._repeated.note(part)
         self._next_offset.update(reached | part.next_offset | held)
         if held:
             self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
@@ -182,6 +186,8 @@ class Poller:
         if replay is not None and not replaying:
             self._replay = None
             self._resume(replay.paused)
+        if again:
+            self._resume(again - self._paused_for_long())
 
     def _reading(self, *, drained: bool, replaying: bool) -> Reading:
         """Return what this poll has found out; a full hand-over polls nothing, and so finds no end."""
@@ -218,7 +224,7 @@ class Poller:
 
     def _resume(self, partitions: set[int]) -> None:
         """Resume paused partitions exactly at their next offsets."""
-        targets = [TopicPartition(self._topic_there, p, self._next_offset[p]) for p in sorted(partitions)]
+        targets = [self._repeated.at(p, self._next_offset[p]) for p in sorted(partitions)]
         try:
             self._client.consumer.resume(targets)
             seek(self._client.consumer, targets)
@@ -252,12 +258,12 @@ class Poller:
         self.epoch += 1
         self._next_offset = {p: start.at.rewind for p, start in starts.items()}
         self._deleted.begin({p: start.expired for p, start in starts.items()})
-        self.start = dict(self._next_offset)
-        self.open_banks = {p: start.at.banks for p, start in starts.items() if start.at.banks is not None}
+        self.start, self.began = dict(self._next_offset), {p: start.at for p, start in starts.items()}
+        self._repeated.begin({p: at.leader for p, at in self.began.items()})
         self._resume(set(starts))
         if self.changing:
             return
-        replay = Replay(self._client.consumer, self._topic_there, {p: start.at for p, start in starts.items()})
+        replay = Replay(self._client.consumer, self._topic_there, self.began)
         self._replay = None if replay.done else replay
         self._handover.resume(replaying=not replay.done)
 

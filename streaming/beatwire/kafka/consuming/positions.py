@@ -36,6 +36,7 @@ class Position(NamedTuple):
     at_ms    of the commit: the messages of the tick are older; milliseconds since 1970, producer's clock; 0: unknown
     banks    that were open at the commit; None: unknown
     topic_id of the topic, 22 characters; None: unknown
+    leader   the leader epoch of the message before `offset`; None: unknown. Kafka stores it beside the metadata
     """
 
     offset: int
@@ -43,6 +44,7 @@ class Position(NamedTuple):
     at_ms: int = 0
     banks: frozenset[BankKind] | None = None
     topic_id: str | None = None
+    leader: int | None = None
 
     @property
     def metadata(self) -> str:
@@ -67,24 +69,24 @@ class Position(NamedTuple):
         return with_banks if len(with_banks) <= _MOST_METADATA else text
 
     @staticmethod
-    def from_commit(offset: int, metadata: str | None) -> Position:
+    def from_commit(offset: int, metadata: str | None, leader: int | None = None) -> Position:
         """Return the position that a commit contains.
 
         >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')
-        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None, topic_id=None)
+        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None, topic_id=None, leader=None)
         >>> Position.from_commit(120, 'beatwire rewind=7 banks=128.0x2').banks
         frozenset({(128.0, 2)})
         >>> Position.from_commit(120, None)
-        Position(offset=120, rewind=120, at_ms=0, banks=None, topic_id=None)
+        Position(offset=120, rewind=120, at_ms=0, banks=None, topic_id=None, leader=None)
         """
         found = _PATTERN.match(metadata or "")
         if found is None:
-            return Position(offset, offset)
+            return Position(offset, offset, leader=leader)
         banks = None
         if found[4] is not None:
             kinds = (text.split("x") for text in found[4].split(",") if text)
             banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
-        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks, found[3])
+        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks, found[3], leader)
 
 
 def is_monitors(metadata: str | None) -> bool:
@@ -171,8 +173,9 @@ def clip_to_available(
     --------
     >>> clip_to_available(None, OffsetRange(5, 9))[0][:2]
     (5, 5)
-    >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
-    (Position(offset=8, rewind=5, at_ms=0, banks=None, topic_id=None), Expired(unread=0, replay=3, first=0))
+    >>> at, expired = clip_to_available(Position(8, 2), OffsetRange(5, 9))
+    >>> at[:2], expired
+    ((8, 5), Expired(unread=0, replay=3, first=0))
     >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))[1]
     Expired(unread=1, replay=2, first=4)
     >>> clip_to_available(Position(80, 7, topic_id="a"), OffsetRange(0, 9), "a")[0][:2]  # the end of the log is lost
@@ -187,7 +190,7 @@ def clip_to_available(
     begin = min(position.rewind, end)
     offset, rewind = max(end, available.low), max(begin, available.low)
     unread, replay = offset - end, min(end, rewind) - begin
-    at = Position(offset, rewind, position.at_ms, position.banks, topic_id)
+    at = Position(offset, rewind, position.at_ms, position.banks, topic_id, None if unread else position.leader)
     return at, Expired(unread, replay, end if unread else 0)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from beatwire.kafka.consuming.commit_queue import as_commit
 from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cause_to_go_back, clip_to_available
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.topic_id import TopicId
@@ -55,6 +56,15 @@ class Replay:
     def done(self) -> bool:
         """Return True if every partition has reached its commit."""
         return self.paused >= set(self.until)
+
+    def end_at(self, first_new: Mapping[int, int]) -> None:
+        """End the replay of partitions before their commits: partition -> the first message that is not committed for.
+
+        The commits stay as they are until the next one: by their leader epochs a successor finds the same.
+        """
+        for partition, offset in first_new.items():
+            _report(self._topic, partition, Cause.LOST, self.until[partition], offset)
+        self.until.update(first_new)
 
     def pause_finished(self, next_offset: Mapping[int, int]) -> None:
         """Pause the partitions that have been polled up to their commit.
@@ -116,7 +126,9 @@ def find_starts(
     compared = any(Position.from_commit(found.offset, found.metadata).topic_id for found in commits)
     present = topic_id.wait() if compared else topic_id.known
     for found in commits:
-        commit = Position.from_commit(found.offset, found.metadata) if found.offset >= 0 else None
+        commit = None
+        if found.offset >= 0:
+            commit = Position.from_commit(found.offset, found.metadata, found.leader_epoch)
         available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
@@ -127,7 +139,10 @@ def find_starts(
     if went_back:
         _commit_and_report(consumer, assigned[0].topic, went_back, {p: starts[p].at for p in went_back})
     kept = progress.go_on_from({partition: start.at.offset for partition, start in starts.items()})
-    return starts | {partition: Start(Position(offset, offset), Expired()) for partition, offset in kept.items()}
+    return starts | {
+        p: Start(Position(at, at, leader=starts[p].at.leader if starts[p].at.offset == at else None), Expired())
+        for p, at in kept.items()
+    }
 
 
 def _commit_and_report(
@@ -140,24 +155,28 @@ def _commit_and_report(
     KafkaException
         The broker did not take the commits; try again.
     """
-    corrected = [TopicPartition(topic, p, begin.offset, begin.metadata) for p, begin in at.items()]
+    corrected = [as_commit(topic, p, begin) for p, begin in at.items()]
     consumer.commit(offsets=corrected, asynchronous=False)
     for partition, (cause, commit) in went_back.items():
-        offset = at[partition].offset
-        what = (
-            "an end before it, as after a power cut: the broker has lost messages that had been analysed, and perhaps "
-            "later ones; it goes on at the end"
-            if cause is Cause.LOST
-            else "a topic that was deleted and created again: it begins with the oldest message"
-        )
-        _LOGGER.warning(
-            "kafka: %s/%d: expected the offset that the group has committed, %d; got %s, offset %d",
-            topic, partition, commit, what, offset,
-            extra={
-                "event": "commit does not hold",
-                "fields": {"partition": partition, "cause": cause.name.lower(), "committed": commit, "begin": offset},
-            },
-        )  # fmt: skip
+        _report(topic, partition, cause, commit, at[partition].offset)
+
+
+def _report(topic: str, partition: int, cause: Cause, commit: int, begin: int) -> None:
+    """Log that a partition does not begin at its commit."""
+    what = (
+        "an end before it, as after a power cut: the broker has lost messages that had been analysed, and perhaps "
+        "later ones; it goes on where the log was cut"
+        if cause is Cause.LOST
+        else "a topic that was deleted and created again: it begins with the oldest message"
+    )
+    _LOGGER.warning(
+        "kafka: %s/%d: expected the offset that the group has committed, %d; got %s, offset %d",
+        topic, partition, commit, what, begin,
+        extra={
+            "event": "commit does not hold",
+            "fields": {"partition": partition, "cause": cause.name.lower(), "committed": commit, "begin": begin},
+        },
+    )  # fmt: skip
 
 
 def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:

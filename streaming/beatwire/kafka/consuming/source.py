@@ -23,6 +23,7 @@ from beatwire.kafka.consuming.handover import RECENT_S, HandOver
 from beatwire.kafka.consuming.poller import Poller
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.progress import Progress
+from beatwire.kafka.consuming.repeated import newest
 from beatwire.kafka.reading.broker_clock import BrokerClock
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.records import Expired
@@ -65,6 +66,7 @@ class Source:
         self.group = group
         self._handover, self._schemas = HandOver(), schemas
         self._progress, self._clock = Progress(), BrokerClock()
+        self._leaders: dict[int, int] = {}  # the leader epoch of the last message taken
         self._poller = Poller(
             cluster, group, topic, self._handover, self._progress, protocol=protocol, schemas=schemas
         )  # fmt: skip
@@ -124,22 +126,27 @@ class Source:
         progress = self._progress
         if progress.epoch != self._poller.epoch:  # epochs change only between two calls
             progress.begin_epoch(self._poller.epoch, self._poller.start)
+            self._leaders = {p: at.leader for p, at in self._poller.began.items() if at.leader is not None}
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
         start = progress.take(positions)
+        for part in parts:
+            self._leaders = self._leaders | newest(part.leader_epoch, self._leaders)
         caught_up = reading.caught_up and time.monotonic() - reading.at_s < RECENT_S
         self._clock.note(parts, caught_up=caught_up)
         now_us = int(parts[0].arrival_us.min()) if replay else self._clock.now_us()
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up, held=reading.held)
         if replay:
-            tick = replace(tick, open_banks=self._poller.open_banks)
+            began = self._poller.began
+            tick = replace(tick, open_banks={p: at.banks for p, at in began.items() if at.banks is not None})
         if self._schemas is not None:
             tick = replace(tick, schemas=self._schemas.known)
         expired: dict[int, Expired] = {}
         for p, missing in (one for part in parts for one in part.expired.items()):
             expired[p] = expired.get(p, Expired()) | missing
         return PolledTick(
-            tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s
-        )
+            tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s,
+            self._leaders,
+        )  # fmt: skip
 
     def rewind(self, *, anew: bool = False) -> None:
         """Begin a new epoch at the committed positions of the group, as the last tick may not have been published.
