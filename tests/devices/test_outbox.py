@@ -240,3 +240,31 @@ def test_a_device_that_goes_away_is_waited_for_with_a_growing_pause() -> None:
     assert (summary.away, summary.sessions, summary.holes) == (3, 1, 0)
     pauses = [line.rpartition(" in ")[2] for line in said if "away" in line]
     assert pauses == ["0.05 s", "0.1 s", "0.1 s"]
+
+
+def test_a_spool_is_synchronised_once_a_second_and_at_the_end_of_a_file(tmp_path, monkeypatch) -> None:
+    synced, now_s = [], [100.0]
+    monkeypatch.setattr(outbox.os, "fsync", synced.append)
+    monkeypatch.setattr(outbox.time, "monotonic", lambda: now_s[0])
+    spool, counts = Spool(tmp_path), []
+    for k in range(30):
+        spool.put([message(k)])
+        now_s[0] += 0.1
+        counts.append(len(synced))
+    spool.close()
+    assert counts[:9] == [2] * 9, "the file, and its name in the folder"
+    assert 4 <= counts[-1] <= 5
+    assert len(synced) == counts[-1] + 1
+
+
+def test_a_spool_reads_a_file_once_however_few_messages_are_taken(tmp_path, monkeypatch) -> None:
+    read = []
+    monkeypatch.setattr(
+        outbox, "_entries", lambda content, of=outbox._entries: read.append(len(content)) or of(content)
+    )
+    spool = Spool(tmp_path)
+    spool.put([message(k) for k in range(500)])
+    taken = [spool.take(3, 0.0) for _ in range(167)]
+    assert [m for some in taken for m in some] == [message(k) for k in range(500)]
+    assert sum(read) <= (tmp_path / "000000000001.spool").stat().st_size
+    spool.close()

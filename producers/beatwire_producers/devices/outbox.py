@@ -4,12 +4,15 @@ In and out: messages, first in, first out. Several threads put, one takes.
 
 A file of a spool is a row of entries: lengths of key, value and headers, a checksum, and the bytes. What is damaged is
 passed over, as the end of a file that was torn off. A file is deleted when the broker has acknowledged all that is in
-it; one with a damage before its last entry is kept under another name.
+it; one with a damage before its last entry is kept under another name. Once a second, and at the end of a file, it is
+synchronised with the disk: while messages come, a power cut takes those of the last second.
 """
 
 import json
+import os
 import struct
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -23,6 +26,7 @@ from beatwire_producers.devices.chunks import Message
 
 MOST_BYTES = 256 << 20  # in memory
 _FILE_BYTES = 4 << 20
+_SYNC_S = 1.0  # takes 1-20 ms, in which nothing is put or taken
 _HEAD = struct.Struct("<IIII")  # bytes of key, value, headers; checksum
 _ENDING, _DAMAGED = ".spool", ".damaged"
 _LEAST_HEADERS = 2  # bytes: an empty list
@@ -152,6 +156,8 @@ class Spool:
         self._number = max((int(path.stem) for path in self._files if path.stem.isdecimal()), default=0)
         self._written: BinaryIO | None = None  # the last of `_files`, while it grows
         self._read_from = 0  # byte of the first of `_files`
+        self._read: deque[tuple[Message, int]] = deque()  # of it, not taken yet, each with the byte after it
+        self._synced_s = 0.0
 
     def put(self, messages: Sequence[Message]) -> None:
         """Add messages.
@@ -167,10 +173,13 @@ class Spool:
                     self._number += 1
                     self._files.append(self._folder / f"{self._number:012}{_ENDING}")
                     self._written = self._files[-1].open("wb")
+                    self._synced_s = 0.0
                 self._written.write(b"".join(map(_entry, messages)))
                 self._written.flush()
                 if self._written.tell() > _FILE_BYTES:
                     self._end_file()
+                elif time.monotonic() - self._synced_s > _SYNC_S:
+                    self._sync(self._written)
             except OSError as error:
                 raise FatalError(f"--spool {self._folder}: cannot be written: {error.strerror}") from error
             self._waiting += len(messages)
@@ -183,32 +192,30 @@ class Spool:
                 self._changed.wait(timeout_s)
             taken: list[Message] = []
             while self._files and len(taken) < most:
-                is_growing = self._written is not None and len(self._files) == 1
-                with self._files[0].open("rb") as file:
-                    file.seek(self._read_from)
-                    for message, stop in _entries(file.read())[0]:
-                        taken.append(message)
-                        end = stop
-                        if len(taken) == most:
-                            break
-                    else:
-                        end = -1
-                if end >= 0:
-                    self._read_from += end
-                elif is_growing:
-                    self._read_from = self._files[0].stat().st_size
-                    break
-                else:
+                if not self._read and not self._read_on():
+                    if self._written is not None and len(self._files) == 1:  # it grows
+                        self._read_from = self._files[0].stat().st_size
+                        break
                     self._taken.append(self._files.pop(0))
                     self._read_from = 0
+                while self._read and len(taken) < most:
+                    message, self._read_from = self._read.popleft()
+                    taken.append(message)
             self._waiting -= len(taken)
             return taken
+
+    def _read_on(self) -> bool:
+        """Read what the first file has beyond what was taken, once; return False if there is nothing."""
+        with self._files[0].open("rb") as file:
+            file.seek(self._read_from)
+            self._read.extend((message, self._read_from + stop) for message, stop in _entries(file.read())[0])
+        return bool(self._read)
 
     def all_acknowledged(self) -> None:
         """Delete the files of which everything was taken."""
         with self._changed:
             if not self._waiting and self._written is not None and self._read_from > _FILE_BYTES // 16:
-                self._end_file()
+                self._end_file(keep=False)
                 self._taken.append(self._files.pop(0))
                 self._read_from = 0
             self._delete(self._taken)
@@ -246,10 +253,26 @@ class Spool:
             else:
                 path.unlink(missing_ok=True)
 
-    def _end_file(self) -> None:
+    def _end_file(self, *, keep: bool = True) -> None:
         if self._written is not None:
             written, self._written = self._written, None
-            written.close()
+            try:
+                if keep:
+                    self._sync(written)
+            finally:
+                written.close()
+
+    def _sync(self, written: BinaryIO) -> None:
+        """Let the disk store a file and its name."""
+        written.flush()
+        os.fsync(written.fileno())
+        if not self._synced_s and os.name == "posix":
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        self._synced_s = time.monotonic()
 
 
 def _size(message: Message) -> int:
