@@ -33,6 +33,7 @@ from beatwire_producers.schedule import Schedule, chunks_of, phases_us
 
 _SLOT_S = 0.01  # in real time: messages due within it are sent together
 _SLOT_ROWS = 1024  # at full speed: messages sent between two requests for the reader's lag
+_END_S = 5.0  # to send what was taken, at the end by SIGTERM
 DEFAULT_GROUP = "beatwire"
 
 Progress = Callable[[float, float], None]
@@ -251,6 +252,9 @@ def play(
                 break
     except KeyboardInterrupt:
         summary.stopped = True
+    except SystemExit:  # SIGTERM: what was taken is sent, or an error says how much is not
+        sender.flush(_END_S)
+        raise
     finally:
         if reader is not None:
             reader.close()

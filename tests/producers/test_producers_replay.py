@@ -220,3 +220,27 @@ def test_an_invalid_setting_is_reported_in_one_line(
     with pytest.raises(UserError) as error:
         replay(**arguments)  # type: ignore[arg-type]
     assert str(error.value).startswith(expected)
+
+
+def test_what_was_taken_is_sent_before_sigterm_ends_a_replay(broker: Cluster) -> None:
+    taken, waits = [], iter(range(20))
+
+    class Counting(Sender):
+        def send(self, topic, keys, values):
+            taken.extend(values)
+            super().send(topic, keys, values)
+
+    def sleep(seconds: float) -> None:
+        time.sleep(seconds)
+        if next(waits, None) is None:
+            raise SystemExit(143)
+
+    with pytest.raises(SystemExit), Counting(broker, {"linger.ms": 5_000}) as sender:
+        play(feeds_of([read_recording("synthetic:seconds=60")], 2), sender, speed=4.0, sleep=sleep)
+    reader = Reader(broker, background=False)
+    deadline_s = time.monotonic() + 10.0
+    while len(reader.messages) < len(taken) and time.monotonic() < deadline_s:
+        reader.read()
+    reader.consumer.close()
+    assert len(taken) > 0
+    assert sorted(value for _, value in reader.messages) == sorted(taken)
