@@ -102,3 +102,38 @@ def test_two_maxima_that_share_a_number_do_not_change_each_other(stored: list[tu
         kept[number] = value
     assert [level.kept(maxima, level.FIRST_QUARTER, k) for k in range(20)] == [kept.get(k, 0) for k in range(20)]
     assert not maxima[: level.FIRST_QUARTER].any()
+
+
+@given(
+    values=st.lists(st.integers(0, 9) | st.integers(0, NO_CUT - 1), min_size=1, max_size=10),
+    last=st.integers(0, 100),
+    cut=st.integers(0, 9) | st.integers(0, NO_CUT),
+)
+def test_the_three_largest_are_those_of_a_sorted_list(values: list[int], last: int, cut: int) -> None:
+    maxima = np.zeros(MAXIMA_COLUMNS, np.int64)
+    for back, value in enumerate(values):
+        level.keep(maxima, level.FIRST_MAXIMUM, (last - back) % level.KEPT_BLOCKS, value)
+    expected = sorted((value for value in values if value <= cut), reverse=True)
+    largest = (expected + [-1] * 3)[:3]
+    assert level.three_largest(maxima, last, len(values), cut) == (len(expected), *largest)
+    ranks = [level.rank(maxima, last, len(values), k, cut) for k in range(1, len(expected) + 1)]
+    assert ranks == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, NO_CUT - 1)), max_size=30))
+def test_a_maximum_is_kept_beside_the_other_of_its_pair(stored: list[tuple[int, int]]) -> None:
+    maxima, expected = np.zeros(MAXIMA_COLUMNS, np.int64), [0] * 10
+    for number, value in stored:
+        level.keep(maxima, level.FIRST_MAXIMUM, number, value)
+        expected[number] = value
+    assert [level.kept(maxima, level.FIRST_MAXIMUM, number) for number in range(10)] == expected
+    assert not maxima[: level.FIRST_MAXIMUM].any()
+    assert not maxima[level.FIRST_QUARTER :].any()
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=14))
+def test_the_level_is_the_median_of_five_blocks_and_the_80_percent_quantile_of_ten(blocks: list[int]) -> None:
+    quarters = [value for value in blocks for _ in range(QUARTERS)]
+    recent, all_kept = sorted(blocks[-5:]), sorted(blocks[-10:])
+    median = recent[(len(recent) - 1) // 2]
+    assert level_of(quarters, low=NO_CUT) == (median, all_kept[4 * (len(all_kept) - 1) // 5])

@@ -50,13 +50,14 @@ MAXIMA_COLUMNS = FIRST_QUARTER + KEPT_QUARTERS // 2
 
 def kept(maxima: I64, first: int, number: int) -> int:
     """Return a maximum of a block or of a quarter; ``first`` is the column where these begin."""
-    return (int(maxima[first + number // 2]) >> (PAIR_BITS * (number % 2))) & LOWER
+    return (int(maxima[first + (number >> 1)]) >> (PAIR_BITS * (number & 1))) & LOWER
 
 
 def keep(maxima: I64, first: int, number: int, value: int) -> None:
     """Store a maximum of a block or of a quarter."""
-    pair = int(maxima[first + number // 2])
-    maxima[first + number // 2] = (pair & LOWER) | (value << PAIR_BITS) if number % 2 > 0 else (pair & ~LOWER) | value
+    shift = PAIR_BITS * (number & 1)
+    pair = int(maxima[first + (number >> 1)])
+    maxima[first + (number >> 1)] = (pair & ~(LOWER << shift)) | (value << shift)
 
 
 def begin_level(maxima: I64, first: int, block: int) -> None:
@@ -110,6 +111,25 @@ def rank(maxima: I64, last: int, n: int, k: int, cut: int) -> int:
         k -= same
         bound = found
     return found
+
+
+def three_largest(maxima: I64, last: int, n: int, cut: int) -> tuple[int, int, int, int]:
+    """Return how many of the ``n`` block maxima up to block ``last`` are at most ``cut``, and the largest of these.
+
+    They come in descending order, and are -1 where there are fewer than three.
+    """
+    count = 0
+    one = two = three = -1
+    at = last % KEPT_BLOCKS
+    for _ in range(n):
+        value = kept(maxima, FIRST_MAXIMUM, at)
+        at = KEPT_BLOCKS - 1 if at == 0 else at - 1
+        count += value <= cut
+        value = value if value <= cut else -1
+        one, value = max(one, value), min(one, value)
+        two, value = max(two, value), min(two, value)
+        three = max(three, value)
+    return count, one, two, three
 
 
 def count_undisturbed(maxima: I64, last: int, n: int, cut: int) -> int:
@@ -209,12 +229,13 @@ def find_level(maxima: I64, number: int, low: int, high: int) -> None:
     first, second = quietest(maxima, number, recent)
     usual = first if recent < FEWEST_BLOCKS else second
     cut = cut_of(0 if recent < LEVEL_BLOCKS else first, usual, low, high)
-    known, kept = count_undisturbed(maxima, number, recent, cut), count_undisturbed(maxima, number, n, cut)
+    known, one, two, three = three_largest(maxima, number, recent, cut)
     maxima[MAXIMA_CUT] = cut
     maxima[MAXIMA_KNOWN] = int(known > 0 or usual <= cut)
     if known > 0:
-        maxima[MAXIMA_MEDIAN] = rank(maxima, number, recent, known // 2 + 1, cut)
-        maxima[MAXIMA_QUANTILE] = rank(maxima, number, n, kept - (4 * (kept - 1)) // 5, cut)
+        maxima[MAXIMA_MEDIAN] = one if known < 2 else two if known < 4 else three  # number known // 2
+        known, one, two, three = three_largest(maxima, number, n, cut)
+        maxima[MAXIMA_QUANTILE] = one if known < 2 else two if known < 7 else three  # a fifth of the others are larger
     else:
         maxima[MAXIMA_MEDIAN] = maxima[MAXIMA_QUANTILE] = usual if usual <= cut else 0
 
