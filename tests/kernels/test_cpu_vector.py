@@ -7,9 +7,9 @@ import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import llvm, matrix, pair_filter, shapes, shuffle, stored_shapes, trees, vector
+from beatwire.jit.x86 import extremes, llvm, matrix, pair_filter, shapes, shuffle, stored_shapes, trees, vector
 from beatwire.kernels.classes import beat_shape, stored_shape
-from beatwire.kernels.detection import ricker, windows
+from beatwire.kernels.detection import nms, ricker, windows
 from beatwire.kernels.peaks import classify
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history
@@ -51,6 +51,24 @@ def test_the_filter_by_pairs_is_the_same_with_vectors_of_any_width(monkeypatch: 
         cpu.compiled(pair_filter.filter_block)(x, n, taps, by_wide)
         narrow(np.append(pairs, 0).astype(np.int32), n, taps, by_narrow)
         assert by_narrow.tolist() == by_wide.tolist()
+
+
+needs_masks = pytest.mark.skipif(not extremes.BODIES, reason="the CPU has no AVX2: the bodies themselves are compiled")
+
+
+@needs_masks
+@pytest.mark.parametrize("bound", [2, 2**31 - 1], ids=["with many that are equal", "of all sizes"])
+def test_extremes_of_a_stretch_and_the_place_of_a_value_equal_numpys(bound: int) -> None:
+    rng = np.random.default_rng(bound)
+    largest, least, place_of = (cpu.compiled(extremes.BODIES[one]) for one in (nms.largest, nms.least, nms.place_of))
+    for n in [*range(1, 70), *SIZES]:
+        beyond = np.where(np.arange(n + 40) % 2, np.int32(-(2**31)), np.int32(2**31 - 1))  # nothing behind is read
+        values = np.concatenate([rng.integers(-bound, bound, n), beyond]).astype(np.int32)
+        known = values[:n]
+        assert (largest(values, n), least(values, n)) == (known.max(), known.min())
+        assert (nms.largest(values, n), nms.least(values, n)) == (known.max(), known.min())
+        for value in (int(known[-1]), int(known[rng.integers(n)]), bound, int(beyond[0]), -(2**31)):
+            assert place_of(value, known) == nms.place_of(value, known) == next(iter(np.flatnonzero(known == value)), n)
 
 
 @pytest.mark.parametrize("gate", [np.zeros(16, np.int64), np.zeros((16, 2), np.float32)[:, 0]])
