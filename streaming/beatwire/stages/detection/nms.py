@@ -20,6 +20,7 @@ from beatwire.kernels.detection.level import MAXIMA_COLUMNS
 from beatwire.records import I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
+from beatwire.stages.support.filters import half_up
 from beatwire.stages.support.room import most_in
 
 PER_STRETCH = 3  # of ``right + 1`` samples: a disturbance, and a peak on each side of it
@@ -56,7 +57,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     """Find the peaks that the new responses decide."""
     fresh, s, backend = response.fresh, state.settings, state.backend
     bank = fresh.bank
-    left, right, block = (int(np.floor(d * bank.rate_hz + 0.5)) for d in (s.left_s, s.right_s, s.block_s))
+    left, right, block = (half_up(d * bank.rate_hz) for d in (s.left_s, s.right_s, s.block_s))
     maxima = state.maxima.get(bank.number)
     if maxima is None or len(maxima) < len(response.rings.f):
         shape = (len(response.rings.f), MAXIMA_COLUMNS)

@@ -3,13 +3,16 @@
 Source of the wavelet: N. Ricker, Geophysics 18 (1953) 10-40 (second derivative of a Gaussian).
 """
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from beatwire.kernels.detection.jumps import FINE
 from beatwire.records import I32
 
+_DESIGNS = 256  # that are remembered
 AFTER_S = 0.012  # behind a jump: the response reaches much farther ahead
 FINE_HZ = 200.0  # at lower rates a QRS complex has as few samples as an edge
 
@@ -56,11 +59,12 @@ class Filter:
 
 def half_up(value: float) -> int:
     """Round to the nearest integer, halves up: the same on every platform."""
-    return int(np.floor(value + 0.5))
+    return math.floor(value + 0.5)
 
 
+@lru_cache(_DESIGNS)
 def ricker_taps(rate_hz: float, sigma_s: float, support_s: float) -> I32:
-    """Return the taps of a Ricker wavelet from its centre outwards, as integers.
+    """Return the taps of a Ricker wavelet from its centre outwards, as integers; nobody writes to them.
 
     The wavelet is symmetric, sums to exactly zero (an offset has no response), and its magnitudes sum to at most
     32767 (the response to int16 samples fits int32).
@@ -82,8 +86,12 @@ def ricker_taps(rate_hz: float, sigma_s: float, support_s: float) -> I32:
     return whole
 
 
+@lru_cache(_DESIGNS)
 def filter_for(design: Design, rate_hz: float, leads: int) -> Filter:
-    """Return the filter of a bank, with the least shift that keeps the box sum of all leads within int32."""
+    """Return the filter of a bank, with the least shift that keeps the box sum of all leads within int32.
+
+    It is the same one each time: nobody writes to its taps.
+    """
     box = half_up(design.box_s / 2 * rate_hz - 0.5)
     shift = 6 + max(0, int(np.ceil(np.log2(leads * (2 * box + 1) / 128))))
     after = max(FINE, half_up(AFTER_S * rate_hz)) if rate_hz >= FINE_HZ else FINE - 1
