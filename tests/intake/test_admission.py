@@ -16,7 +16,7 @@ BANK = Bank(0, 250.0, 1)
 class Small(Cpu):
     """A CPU backend with memory for 64 lanes of one lead at 250 Hz."""
 
-    limit_bytes = 64 * Settings().lane_bytes(BANK) + 1000
+    limit_bytes = 64 * Settings(detector="trees").lane_bytes(BANK) + 1000
 
 
 def beds(n: int) -> list[Signal]:
@@ -25,7 +25,7 @@ def beds(n: int) -> list[Signal]:
 
 
 def run_on(signals: list[Signal], backend: Cpu) -> tuple[Pipeline, Run]:
-    pipeline, run = Pipeline(Settings(), backend), Run()
+    pipeline, run = Pipeline(Settings(detector="trees"), backend), Run()
     collect(pipeline, run)
     for a in range(0, 2500, 125):
         pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in signals]))
@@ -72,7 +72,7 @@ def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:
 
 def test_a_refused_stream_is_admitted_when_a_lane_becomes_free_and_its_alert_ends() -> None:
     signals = beds(65)
-    pipeline, run = Pipeline(Settings(silence_s=5.0), Small()), Run()
+    pipeline, run = Pipeline(Settings(detector="trees", silence_s=5.0), Small()), Run()
     collect(pipeline, run)
     for a in range(0, 2500, 125):
         here = signals if a < 500 else signals[1:]
@@ -90,6 +90,6 @@ class Tiny(Cpu):
 
 
 def test_a_worker_without_memory_for_one_stream_does_not_start() -> None:
-    assert Pipeline(Settings(), Tiny()).settings.detector == "trees"
+    assert Pipeline(Settings(detector="trees"), Tiny()).settings.detector == "trees"
     with pytest.raises(UserError, match=r"--gpu-memory: expected at least 2\d\d MiB .* detector network; got 100"):
         Pipeline(Settings(detector="network"), Tiny())

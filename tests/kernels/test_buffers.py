@@ -1,4 +1,4 @@
-"""What a backend is asked for grows with the number of streams, not with its square."""
+"""What a backend is asked for grows with the streams, not with their square, and tables have room for all rows."""
 
 import math
 from collections import Counter
@@ -28,7 +28,9 @@ class Counting(Cpu):
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, int]:
         self.most[f"rows of {key}"] = max(self.most[f"rows of {key}"], most)
-        return super().positions(key, n, count, most)
+        first, total = super().positions(key, n, count, most)
+        assert total <= most, f"{key}: a card has room for {most} rows; {total} are written"
+        return first, total
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         found = super().table(key, total, dtypes)

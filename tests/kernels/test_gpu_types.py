@@ -114,4 +114,4 @@ def test_admission_leaves_memory_for_all_teams_that_judge_doubtful_peaks() -> No
     assert teams is not None
     assert 0.8 * NETWORK_BYTES < teams * scratch <= NETWORK_BYTES
     assert OfGraph(detector="network").fixed_bytes == NETWORK_BYTES
-    assert OfGraph().fixed_bytes == 0
+    assert OfGraph(detector="trees").fixed_bytes == 0

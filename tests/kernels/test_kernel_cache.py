@@ -147,11 +147,7 @@ print(*sorted(name for name, _ in compiled() - warm))
     never, late = done.stdout.splitlines()
     assert never.split() == [
         "copy_owned",
-        "correct_errors",
-        "count_doubts",
         "fill_recording",
-        "judge_doubt",
-        "list_doubts",
         "mark_owned",
         "read_piece",
         "sum_levels",

@@ -155,7 +155,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
         if f"{kernel.body.__module__.rpartition('.')[2]}.{name}" not in ON_A_DEVICE:
             twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
             monkeypatch.setattr(cpu.kernels, name, twins[-1])
-    pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
+    pipeline, run = Pipeline(Settings(detector="trees", pass_s=1.0)), Run()
     collect(pipeline, run)
     pipeline.change_limits([LimitChange(f"bed-{k}", {"tachycardia": 90.0}, {}, "Ada", 0, 0) for k in range(4)])
     monkeypatch.setattr(align_groups, "_groups", lambda chunks: min(3, max(1, chunks)))

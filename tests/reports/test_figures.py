@@ -17,10 +17,10 @@ def evaluated(folder: Path, *options: str) -> dict[str, Any]:
 
 def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
     found = evaluated(ecg_folder / "mitdb")
-    assert found["gross"]["f1"] >= 99.84
-    assert found["gross_paced"]["f1"] >= 99.93
+    assert found["gross"]["f1"] >= 99.90
+    assert found["gross_paced"]["f1"] >= 99.94
     assert found["delay_ms"]["max"] <= 350
-    assert found["confidence"]["beat_auc"] >= 0.97
+    assert (found["confidence"]["beat_auc"] >= 0.95, found["confidence"]["window_auc"] >= 0.93) == (True, True)
     assert found["auroc"]["any"]["pooled"] >= 0.973
     assert found["auroc"]["V"]["pooled"] >= 0.980
     promise = found["promise"]  # 1 %; 203 alone is far from it
@@ -29,25 +29,30 @@ def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
     assert promise["worst"] < 10
     assert found["flagged_percent"]["1 %"]["V"] >= 87
     v, s = found["classes"]["V"], found["classes"]["S"]
-    assert (v["se"] >= 83.2, v["ppv"] >= 92.2, s["se"] >= 59.6, s["ppv"] >= 71.4) == (True,) * 4, (v, s)
+    assert (v["se"] >= 85.2, v["ppv"] >= 92.1, s["se"] >= 59.8, s["ppv"] >= 72.1) == (True,) * 4, (v, s)
     assert found["alarms"]["asystole"]["false"] <= 3
-    assert found["alarms"]["tachycardia"]["found"] >= 98
+    assert found["alarms"]["tachycardia"]["found"] >= 101
 
 
-def test_beats_of_mitdb_with_the_network(ecg_folder: Path) -> None:
-    found = evaluated(ecg_folder / "mitdb", "--detector", "network")
-    assert found["gross"]["f1"] >= 99.90
-    assert found["gross_paced"]["f1"] >= 99.94
-    assert found["delay_ms"]["max"] <= 350
-    assert (found["confidence"]["beat_auc"] >= 0.95, found["confidence"]["window_auc"] >= 0.93) == (True, True)
+def test_beats_of_mitdb_by_the_trees_alone(ecg_folder: Path) -> None:
+    found = evaluated(ecg_folder / "mitdb", "--detector", "trees")
+    assert found["gross"]["f1"] >= 99.84
+    assert found["gross_paced"]["f1"] >= 99.93
+    assert found["confidence"]["beat_auc"] >= 0.97
     assert found["alarms"]["asystole"]["false"] <= 3
 
 
 def test_bedside_alarms_of_cinc2015(ecg_folder: Path) -> None:
     rows = {row["measure"]: row for row in evaluated(ecg_folder / "cinc2015", "--ward-beds", "0")["rows"]}
-    assert rows["score of all kinds"]["value"] >= 86.1
-    assert rows["all kinds: true alarms raised"]["hits"] >= 139
+    assert rows["score of all kinds"]["value"] >= 87.9
+    assert rows["all kinds: true alarms raised"]["hits"] >= 140
     assert rows["asystole: true alarms raised"]["hits"] >= 9
+
+
+def test_alarms_in_noise_without_a_heart(ecg_folder: Path) -> None:
+    rows = {row["measure"]: row for row in evaluated(ecg_folder / "cinc2017", "--ward-beds", "0")["rows"]}
+    assert rows["nothing but noise: with a physiological alarm, medium or high"]["hits"] <= 6
+    assert rows["normal rhythm: with a physiological alarm, medium or high"]["hits"] <= 3
 
 
 @pytest.mark.parametrize(("detector", "most"), [("trees", 0.027), ("network", 0.0225)])

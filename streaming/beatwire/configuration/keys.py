@@ -139,7 +139,7 @@ class Models(Section):
         default=None, description="Network of your own in place of the model's reconstruction error, NAME.pt2."
     )
     detector: Literal["trees", "rule", "network"] = Field(
-        default="trees",
+        default="network",
         description="What classifies peaks: trees, the rule alone, or network: trees, and a network where they doubt.",
     )
     trees: Path | None = Field(

@@ -34,7 +34,7 @@ class Streamed:
     classes: Path | None = None
     ventricular: Path | None = None
     backend: Backend = CPU
-    detector: Detector = "trees"
+    detector: Detector = "network"
     network: Path | None = None
 
     @property

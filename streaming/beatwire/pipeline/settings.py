@@ -72,7 +72,7 @@ class Settings(Streams):
     cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
     scorer: Path | None = None
-    detector: Detector = "trees"
+    detector: Detector = "network"
     trees: Path | None = None
     network: Path | None = None
     with_classes: bool = True

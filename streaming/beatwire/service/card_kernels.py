@@ -107,7 +107,7 @@ def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]
             yield key, kernel
 
 
-def precompile(card: Any, say: Callable[[str], None], detector: Detector = "trees") -> None:
+def precompile(card: Any, say: Callable[[str], None], detector: Detector = "network") -> None:
     """Compile the kernels of a card, unless that has been done for one of its name.
 
     Parameters

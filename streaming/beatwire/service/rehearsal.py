@@ -15,7 +15,7 @@ from beatwire.wire.avro import encode_chunk
 from beatwire.wire.bundles import encode_bundle
 
 
-def rehearse(backend: Backend, detector: Detector = "trees") -> None:
+def rehearse(backend: Backend, detector: Detector = "network") -> None:
     """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel.
 
     Two seconds of them come in bundles. Those streams leave no doubt: the kernels of ``network`` have a rehearsal of
@@ -26,7 +26,7 @@ def rehearse(backend: Backend, detector: Detector = "trees") -> None:
         doubt.rehearse(Settings().doubt(models.trees, models.waveform), backend)
     align_groups.rehearse()
     runs_of(np.zeros((0, ORDERED_COLUMNS), np.int64))  # where changed limits are inserted
-    pipeline = Pipeline(Settings(), backend)
+    pipeline = Pipeline(Settings(detector=detector), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
     for first in range(0, 2500, 125):

@@ -29,7 +29,7 @@ def warm_up(
     say: Callable[[str], None],
     backend: Backend = CPU,
     *,
-    detector: Detector = "trees",
+    detector: Detector = "network",
     on_progress: Progress | None = None,
 ) -> None:
     """Compile the kernels and run made-up chunks through a graph; nothing is compiled after it.
@@ -56,7 +56,7 @@ def compile_kernels(
     say: Callable[[str], None],
     backend: Backend = CPU,
     *,
-    detector: Detector = "trees",
+    detector: Detector = "network",
     on_progress: Progress | None = None,
 ) -> None:
     """Compile the kernels that are not stored yet; parameters as for ``warm_up``."""

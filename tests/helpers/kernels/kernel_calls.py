@@ -44,7 +44,7 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call the kernels that only shards of recordings and training use."""
     monkeypatch.setattr(analyzer, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
-    beats = analyzer.Analyzer(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    beats = analyzer.Analyzer(Settings(detector="trees"), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     sum_levels(load_model().calibration, beats.terms)
     holed = np.tile(np.array([-32768, 5, 7, -32768, 9, -32768, -32768, -32768, 8, 8], np.int16), (3, 1))
     cpu.kernels.fill_recording(3, np.array([[5, 8]]), 2, 3, holed)

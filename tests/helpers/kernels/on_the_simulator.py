@@ -72,7 +72,10 @@ class Twins(SimulatedCard):
             for i in range(n):
                 flattened(plan.body).body(i, *copies)
         else:
-            ample = [np.zeros((*a.shape[1:-1], 1 << 14), a.dtype) if k in scratch else a for k, a in enumerate(copies)]
+            ample = [
+                np.zeros((*a.shape[1:-1], max(1 << 14, a.shape[-1])), a.dtype) if k in scratch else a
+                for k, a in enumerate(copies)
+            ]
             getattr(CPU.kernels, name).dispatcher(n, 0, helpers.board, *ample)
         for k, (a, b) in enumerate(zip(flat, copies, strict=True)):
             if isinstance(a, np.ndarray) and k not in scratch:
@@ -115,7 +118,7 @@ def messages(seconds: float) -> list[list[bytes]]:
 
 
 def run_on(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
-    pipeline, run = Pipeline(Settings(**settings), backend), Run()
+    pipeline, run = Pipeline(Settings(**{"detector": "trees", **settings}), backend), Run()
     collect(pipeline, run)
     for values in ticks:
         pipeline.emit(RawTick.of(values))
@@ -172,11 +175,11 @@ def test_a_recording_in_shards_has_the_same_beats(
     monkeypatch.setattr(analyzer, "WARM_S", 1.0)
     card = Twins()
     device = CudaBackend(card, "simulated")
-    whole = Analyzer(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
+    whole = Analyzer(Settings(detector="trees"), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
     monkeypatch.setattr(Analyzer, "_source", lambda _, samples, *__: SamplesInPlace(device.constant(samples)))
     monkeypatch.setattr(Analyzer, "_part", lambda _, __, samples, *___: device.constant(samples))
     plan = Plan(3.0, pass_s, by_pass=by_pass)
-    beats = Analyzer(Settings(), plan, device, rules=False).analyze(recording, "x")[0].beats
+    beats = Analyzer(Settings(detector="trees"), plan, device, rules=False).analyze(recording, "x")[0].beats
     assert len(beats.sample) > 4
     for name in ("sample", "decided", "scored_by"):
         np.testing.assert_array_equal(getattr(beats, name), getattr(whole, name), err_msg=name)
@@ -233,7 +236,7 @@ def test_a_tick_is_copied_in_one_piece_and_after_some_ticks_nothing_is_allocated
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     card = SimulatedCard()
     device = CudaBackend(card, "simulated")
-    pipeline = Pipeline(Settings(), device)
+    pipeline = Pipeline(Settings(detector="trees"), device)
     allocated, copies, keys = [], [], []
     for a in range(0, 1024, 128):
         before = device.copies
@@ -249,14 +252,14 @@ def test_a_tick_is_copied_in_one_piece_and_after_some_ticks_nothing_is_allocated
 def test_the_launches_of_a_tick_that_failed_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     device = CudaBackend(SimulatedCard(), "simulated")
-    pipeline = Pipeline(Settings(), device)
+    pipeline = Pipeline(Settings(detector="trees"), device)
     pipeline.emit(RawTick.of([heart.chunk(0, 64)]))
     with monkeypatch.context() as broken:
         broken.setattr(device, "table", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             pipeline.emit(RawTick.of([heart.chunk(64, 128)]))
     pipeline.reset()
-    assert_same(run_of(pipeline, heart), run_of(Pipeline(Settings()), heart), fewest_beats=2)
+    assert_same(run_of(pipeline, heart), run_of(Pipeline(Settings(detector="trees")), heart), fewest_beats=2)
 
 
 def run_of(pipeline: Pipeline, heart: Signal) -> Run:
@@ -270,7 +273,7 @@ def run_of(pipeline: Pipeline, heart: Signal) -> Run:
 def test_a_card_that_fails_ends_the_process_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     card = SimulatedCard()
-    pipeline = Pipeline(Settings(), CudaBackend(card, "simulated"))
+    pipeline = Pipeline(Settings(detector="trees"), CudaBackend(card, "simulated"))
 
     def lost(*_: object) -> None:
         raise RuntimeError("the card fell off the bus")

@@ -155,7 +155,7 @@ class Detector(Aligner):
     def __post_init__(self) -> None:
         super().__post_init__()
         s = self.settings
-        trees = load_trees(s.trees) if s.detector == "trees" else None
+        trees = None if s.detector == "rule" else load_trees(s.trees)
         self.states = ricker.State(s.ricker()), nms.State(s.nms), classify.State(s.classify(trees))
         self.beats_state = beats.State(s.beats(trees))
 

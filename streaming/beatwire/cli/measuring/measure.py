@@ -150,7 +150,7 @@ def evaluate(
     ] = "all",
     ward_beds: Annotated[int, option("", "With --alerts: beds of the simulated ward.", min=0)] = 200,
     model: ModelPath = None,
-    detector: Detectors = DetectorKind.TREES,
+    detector: Detectors = DetectorKind.NETWORK,
     backend: Backends = BackendKind.AUTO,
     gpu_memory: GpuMemory = None,
     html: Annotated[Path | None, option("FILE", "Write the report as an HTML page.", shown="no file")] = None,

@@ -38,6 +38,7 @@ LEAST_ERRORS = 0.1  # expected in ten seconds
 FIRST_DOUBTED, LAST_DOUBTED = -2.5, 6.0
 LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0
 MOST_LEADS = 4
+WEIGHT_UNIT = 10_000  # of the weights that combine logits: sums of integers are the same on every machine
 RISK_UNIT = 1 << 20  # changes of risks are integers, this many an error: their sum is the same in any order
 PAST_CHANGES = PAST_PEAKS
 CHANGE_COUNT, CHANGE_SAMPLES = range(2)  # columns of ``RiskChanges.log``
@@ -64,6 +65,12 @@ def hidden_peak(f: I32, base: int, c: int, grid: WaveGrid) -> int:
     return found
 
 
+def weight_of(network: WaveNetwork, row: int, k: int) -> int:
+    """Return a weight of the combined logit in ``WEIGHT_UNIT``."""
+    weight: int = round(network.combination[row, k] * WEIGHT_UNIT)
+    return weight
+
+
 def odds(
     logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scratch: WaveScratch
 ) -> float:
@@ -82,9 +89,10 @@ def odds(
         used += 1
     if used == 0:
         return math.nan
-    weights = network.combination[min(used, 2) - 1]
-    mean = total / (used * LOGIT_UNIT)
-    return float(weights[0] + weights[1] * logit + weights[2] * mean + weights[3] * (highest / LOGIT_UNIT))
+    row = min(used, 2) - 1
+    sums = weight_of(network, row, 0) * LOGIT_UNIT + weight_of(network, row, 1) * round(logit * LOGIT_UNIT)
+    sums += weight_of(network, row, 2) * (total // used) + weight_of(network, row, 3) * highest
+    return sums / (WEIGHT_UNIT * LOGIT_UNIT)
 
 
 def combined(
