@@ -1,8 +1,8 @@
 """Detection alone on one core: from int16 samples to beats, rings included.
 
-Ours runs the stages ring, ricker, nms, classify and beats over eight recordings as eight streams, a minute of each per
-tick. The rival, SleepECG's C detector, runs over the same recordings one after the other. The two run alternately, so
-that a slow spell of the machine affects both.
+Ours runs the stages ring, ricker, nms, classify, doubt and beats over eight recordings as eight streams, a minute of
+each per tick. The rival, SleepECG's C detector, runs over the same recordings one after the other. The two run
+alternately, so that a slow spell of the machine affects both.
 """
 
 import importlib.util
@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from beatwire.bench.result import Log, Result, alternating_median_s
-from beatwire.model.trees import load_trees
+from beatwire.pipeline.parts import Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import I16, Bank, Fresh, Placement
 from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_FIRST, PLACE_LANE, PLACE_STRIDE, PLACEMENT_COLUMNS
-from beatwire.stages.detection import beats, classify, nms, ricker, ring
-from beatwire.stages.support.ensemble import Ensemble
+from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
 
 RATE_HZ = 360.0
 SECONDS = 600
@@ -51,19 +50,21 @@ def passes_of(samples: I16) -> list[Placement]:
     return passes
 
 
-def detect(passes: Sequence[Placement], trees: Ensemble) -> list[int]:
-    """Run the five stages over the signals; return the number of beats of each pass."""
-    settings = Settings(pass_s=PASS_S)
+def detect(passes: Sequence[Placement], models: Models) -> list[int]:
+    """Run the six stages over the signals; return the number of beats of each pass."""
+    settings, trees = Settings(pass_s=PASS_S), models.trees
     ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
     nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats(trees))
     classify_state = classify.State(settings.classify(trees))
+    doubt_state = doubt.State(settings.doubt(trees, models.waveform))
     counts = []
     for placement in passes:
         _, ringed = ring.step(ring_state, placement)
         _, response = ricker.step(ricker_state, ringed)
         _, peaks = nms.step(nms_state, response)
         _, classified = classify.step(classify_state, peaks)
-        _, detected = beats.step(beats_state, classified)
+        _, judged = doubt.step(doubt_state, classified)
+        _, detected = beats.step(beats_state, judged)
         counts.append(len(detected.slot))
     return counts
 
@@ -75,13 +76,13 @@ def measure(log: Log) -> Iterator[Result]:
         return
     from sleepecg.heartbeats import detect_heartbeats
 
-    samples, trees = signals(), load_trees()
+    samples, models = signals(), Models.of(Settings())
     passes, as_float = passes_of(samples), samples.astype(np.float64)  # each in its own format
 
     def rival() -> list[int]:
         return [len(detect_heartbeats(row, RATE_HZ, backend="c")) for row in as_float]
 
-    ours_s, theirs_s = alternating_median_s(lambda: detect(passes, trees), rival)
-    log(f"detection: {sum(detect(passes, trees))} beats, SleepECG {sum(rival())}")
+    ours_s, theirs_s = alternating_median_s(lambda: detect(passes, models), rival)
+    log(f"detection: {sum(detect(passes, models))} beats, SleepECG {sum(rival())}")
     million = samples.size / 1e6
     yield Result("detection", million / ours_s, "Msamples/s", "SleepECG, C", million / theirs_s, ">= 2")
