@@ -267,7 +267,7 @@ def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, me
 
 def test_the_first_tick_compiles_nothing() -> None:
     def signatures() -> list[list[Any]]:
-        of_doubts = "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
+        of_doubts = "copy_logits", "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
         return [list(getattr(cpu.kernels, name).dispatcher.signatures) for name in of_doubts]
 
     chosen = replace(Settings(), detector="network")

@@ -52,7 +52,8 @@ def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_
 def test_the_command_adds_noise_at_each_ratio(tmp_path):
     write_record(tmp_path, "a")
     done = CliRunner().invoke(
-        app, ["evaluate", str(tmp_path), "--noise", "electrode-motion", "--snr", "12,-6", "--json"]
+        app,
+        ["evaluate", str(tmp_path), "--detector", "trees", "--noise", "electrode-motion", "--snr", "12,-6", "--json"],
     )
     noisy = json.loads(done.stdout)["noise"]
     assert [n["condition"] for n in noisy] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]

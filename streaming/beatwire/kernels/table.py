@@ -109,6 +109,7 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
+    copy_logits = OverItems(doubt.copy_logits, grain=LIGHT)
     count_doubts = OverItems(doubt.count_doubts, grain=LIGHT)
     list_doubts = OverItems(doubt.list_doubts, grain=LIGHT)
     judge_doubt = OverItems(doubt.judge_doubt, "scratch.numbers", "scratch.frames", "scratch.rows", grain=1)

@@ -95,6 +95,7 @@ PLANS = {
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
+    "copy_logits": plan(doubt.copy_logits, 1, 1),
     "count_doubts": plan(doubt.count_doubts, 1, 1),
     "list_doubts": plan(doubt.list_doubts, 1, 1),
     "judge_doubt": plan(

@@ -120,6 +120,13 @@ def is_doubtful(i: int, k: int, logits: F64) -> bool:
     return in_doubt(float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE]))
 
 
+def copy_logits(i: int, peaks: PeakTable, logits: F64, judged: F64) -> None:
+    """Write the logits and expected errors of the peaks of row ``i`` to ``judged``, of the same shape."""
+    for k in range(int(peaks.found[i])):
+        for column in range(logits.shape[2]):
+            judged[i, k, column] = logits[i, k, column]
+
+
 def count_doubts(i: int, peaks: PeakTable, logits: F64, count: I64) -> None:
     """Write the number of doubtful peaks of row ``i`` to ``count[i]``.
 

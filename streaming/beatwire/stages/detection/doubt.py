@@ -7,7 +7,7 @@ State: the network, where it reads the samples of each bank, and the changed ris
 Without a network, peaks pass unchanged.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -61,7 +61,7 @@ class State:
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
-    """Judge the doubtful peaks of one pass again, in place."""
+    """Judge the doubtful peaks of one pass again."""
     network, fresh = state.settings.network, peaks.fresh
     if network is None:
         return state, peaks
@@ -71,8 +71,10 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if judge is None:
         judge = state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
     most, changes = (len(fresh.lane), peaks.most[0]), _grown(state, fresh.bank, len(peaks.rings.f))
-    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, changes, peaks.logits)
-    return state, peaks
+    judged = state.backend.buffer("judged logits", peaks.logits.shape, np.float64)
+    state.backend.kernels.copy_logits(len(fresh.lane), peaks.table, peaks.logits, judged)
+    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, changes, judged)
+    return state, replace(peaks, logits=judged)
 
 
 def judge_again(
@@ -85,7 +87,7 @@ def judge_again(
     changes: RiskChanges,
     logits: F64,
 ) -> None:
-    """Judge the doubtful peaks of lanes again: ``most`` are the lanes, and the peaks that they have at most."""
+    """Judge doubtful peaks again, in place: ``most`` are the lanes, and the peaks that they have at most."""
     n, kernels = most[0], backend.kernels
     count = backend.buffer("doubts of lanes", (n,), np.int64)
     kernels.count_doubts(n, peaks, logits, count)
@@ -106,13 +108,14 @@ def rehearse(settings: Settings, backend: Backend = CPU) -> None:
         return
     none = np.zeros(1, np.int64)
     peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
-    grid = grid_for(float(GRID_HZ), network.narrow.shape[0])
+    grid, table = grid_for(float(GRID_HZ), network.narrow.shape[0]), PeakTable(none, peaks, bounds, none, blocks)
+    logits = np.zeros((1, 1, LOGIT_COLUMNS))
+    backend.kernels.copy_logits(1, table, logits, logits.copy())
     judge_again(
         backend, Judge(grid, network, tables_of(settings.probability), scratch_of(network), 0), (1, 1),
-        FreshLanes(none, none, none, none, none), PeakTable(none, peaks, bounds, none, blocks),
+        FreshLanes(none, none, none, none, none), table,
         Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
-        RiskChanges(np.zeros((1, CHANGE_COLUMNS), np.int64), np.zeros((1, PAST_CHANGES), np.int32)),
-        np.zeros((1, 1, LOGIT_COLUMNS)),
+        RiskChanges(np.zeros((1, CHANGE_COLUMNS), np.int64), np.zeros((1, PAST_CHANGES), np.int32)), logits,
     )  # fmt: skip
     backend.fetch([])
 
