@@ -150,8 +150,10 @@ class Ward:
         return started
 
     def wait_published(self, beats: int, timeout_s: float = LIMIT_S) -> None:
-        """Wait until the beats topic has at least so many offsets."""
-        self._wait(lambda: sum(topics.end_offsets(self.cluster, names.BEATS).values()) >= beats, timeout_s)
+        """Wait until the beats topic has so many offsets of transactions that ended: there is a commit, too."""
+        self._wait(
+            lambda: sum(topics.end_offsets(self.cluster, names.BEATS, committed=True).values()) >= beats, timeout_s
+        )
 
     def wait_done(self, timeout_s: float = LIMIT_S, group: str = "ward") -> None:
         """Wait until the group has committed all messages that were sent."""
