@@ -2,20 +2,16 @@
 
 import importlib
 import re
-from typing import Any, SupportsIndex, cast
+from typing import Any
 
-import numba
-import numpy as np
 import pytest
-from beatwire.backends.cpu import Cpu
-from beatwire.backends.cuda.launch_list import RecordedKernels
 from beatwire.jit.arguments import flattened
 from beatwire.jit.precompile import from_text, table
-from beatwire.kernels.table import Kernels
+from beatwire.kernels.peaks import doubt
 from beatwire.model.waveform import load_waveform
 from beatwire.pipeline.settings import NETWORK_BYTES
 from beatwire.pipeline.settings import Settings as OfGraph
-from beatwire.stages.detection.doubt import Settings, rehearse, scratch_of
+from beatwire.stages.detection.doubt import scratch_of
 from numba import types
 
 pytest.importorskip("_numba_cuda_redirector", reason="numba-cuda is not installed (extra dev or gpu, on Linux)")
@@ -55,16 +51,8 @@ def kernels() -> list[Any]:
 
 def kernels_of_doubt() -> list[tuple[str, tuple[Any, ...]]]:
     """Return name and types of the arguments of each kernel that only the detector with a network uses."""
-    calls: list[tuple[str, tuple[Any, ...]]] = []
-
-    class Noting(Cpu):
-        kernels = cast(Kernels, RecordedKernels(lambda name, _, *arguments: calls.append((name, arguments))))
-
-        def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
-            return np.zeros(tuple(map(int, shape)), dtype)  # no kernel counts anything
-
-    rehearse(Settings(load_waveform().network, np.zeros(33)), Noting())
-    return [(name, tuple(map(numba.typeof, arguments))) for name, arguments in calls]
+    of_doubt = {name for name, plan in launchers.PLANS.items() if plan.body.__module__ == doubt.__name__}
+    return [(name, tuple(from_text(one)[-1])) for name, found in table().items() if name in of_doubt for one in found]
 
 
 @pytest.fixture

@@ -4,11 +4,9 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.pipeline import Pipeline
-from beatwire.pipeline.parts import Models
 from beatwire.pipeline.settings import Detector, Settings
 from beatwire.records import RawTick
 from beatwire.records.columns import ORDERED_COLUMNS
-from beatwire.stages.detection import doubt
 from beatwire.stages.support.runs import runs_of
 from beatwire.stages.support.streams import align_groups
 from beatwire.wire.avro import encode_chunk
@@ -18,12 +16,8 @@ from beatwire.wire.bundles import encode_bundle
 def rehearse(backend: Backend, detector: Detector = "network") -> None:
     """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel.
 
-    Two seconds of them come in bundles. Those streams leave no doubt: the kernels of ``network`` have a rehearsal of
-    their own.
+    Two seconds of them come in bundles.
     """
-    if detector == "network":
-        models = Models.of(Settings(detector=detector))
-        doubt.rehearse(Settings().doubt(models.trees, models.waveform), backend)
     align_groups.rehearse()
     runs_of(np.zeros((0, ORDERED_COLUMNS), np.int64))  # where changed limits are inserted
     pipeline = Pipeline(Settings(detector=detector), backend)

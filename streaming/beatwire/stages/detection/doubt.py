@@ -21,7 +21,6 @@ from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTIO
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
 from beatwire.records import F64, Bank, Peaks
-from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, LOGIT_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
@@ -99,25 +98,6 @@ def judge_again(
         total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.tables, judge.scratch, logits, change
     )
     kernels.correct_errors(n, fresh, peaks, asked, first, change, judge.lookback, changes, logits)
-
-
-def rehearse(settings: Settings, backend: Backend = CPU) -> None:
-    """Compile the kernels, or load their machine code, before there are samples: judge a lane without peaks."""
-    network = settings.network
-    if network is None:
-        return
-    none = np.zeros(1, np.int64)
-    peaks, bounds, blocks = (np.zeros((1, 1, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
-    grid, table = grid_for(float(GRID_HZ), network.narrow.shape[0]), PeakTable(none, peaks, bounds, none, blocks)
-    logits = np.zeros((1, 1, LOGIT_COLUMNS))
-    backend.kernels.copy_logits(1, table, logits, logits.copy())
-    judge_again(
-        backend, Judge(grid, network, tables_of(settings.probability), scratch_of(network), 0), (1, 1),
-        FreshLanes(none, none, none, none, none), table,
-        Rings(np.zeros((1, 1, 1), np.int16), np.zeros((1, 1), np.int32), np.zeros((1, JUMP_COLUMNS), np.int64)),
-        RiskChanges(np.zeros((1, CHANGE_COLUMNS), np.int64), np.zeros((1, PAST_CHANGES), np.int32)), logits,
-    )  # fmt: skip
-    backend.fetch([])
 
 
 def grid_for(rate_hz: float, depth: int) -> WaveGrid:
