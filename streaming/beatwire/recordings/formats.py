@@ -26,9 +26,9 @@ from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
 from beatwire.recordings.wfdb.record import open_wfdb
 
-# Formats that no maintained library reads: their first bytes after so many, and what their users can do.
 _NOT_READ = "which beatwire does not read"
 _PACKED = "a compressed file: unpack it"
+# Formats that are not read: their first bytes after so many, and what their users can do.
 _UNREADABLE = (
     (0, b"ISHNE", f"an ISHNE Holter file, {_NOT_READ}: convert it to EDF or WFDB"),
     (16, b"SCPECG", f"an SCP-ECG file, {_NOT_READ}: convert it to DICOM or WFDB"),
@@ -44,18 +44,15 @@ _UNREADABLE = (
     ),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1", f"an old document of Office, {_NOT_READ}: save its sheet as CSV"),
     (0, b"ARROW1", f"a Feather file, {_NOT_READ}: save it as Parquet"),
-    (0, b"\x80\x04\x95", f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet"),
-    (0, b"\x80\x05\x95", f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet"),
+    *(
+        (0, begin, f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet")
+        for begin in (b"\x80\x04\x95", b"\x80\x05\x95")
+    ),
     (0, b"SQLite format 3", f"an SQLite database, {_NOT_READ}: save its table as CSV"),
     (0, b"MSH|", f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"),
     (0, b"%PDF", "a PDF: the numbers of its curves are not in it"),
-    (0, b"\x89PNG", "a picture"),
-    (0, b"\xff\xd8\xff", "a picture"),
-    (0, b"BZh", _PACKED),
-    (0, b"\xfd7zXZ", _PACKED),
-    (0, b"7z\xbc\xaf", _PACKED),
-    (0, b"\x28\xb5\x2f\xfd", _PACKED),
-    (0, b"Rar!", _PACKED),
+    *((0, begin, "a picture") for begin in (b"\x89PNG", b"\xff\xd8\xff")),
+    *((0, begin, _PACKED) for begin in (b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd", b"Rar!")),
 )
 
 _MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<[?!A-Za-z]")
@@ -77,16 +74,14 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     head = head_of(path)
     for at, magic, what in _UNREADABLE:
         if head[at : at + len(magic)] == magic:
-            raise UserError(f"{path.name}: expected an ECG recording; got {what}")
+            raise _refused(path, what)
     found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
     if found is None and _MARKUP.match(head) and _last(path) == b">":
-        got = f"an XML or HTML document (HL7 aECG is one), {_NOT_READ}: convert it to WFDB or CSV"
-        raise UserError(f"{path.name}: expected an ECG recording; got {got}")
+        raise _refused(path, f"an XML or HTML document (HL7 aECG is one), {_NOT_READ}: convert it to WFDB or CSV")
     if found is None and _JSON.match(head) and _last(path) in (b"}", b"]"):
-        got = f"a JSON document, {_NOT_READ}: save its samples as CSV"
-        raise UserError(f"{path.name}: expected an ECG recording; got {got}")
+        raise _refused(path, f"a JSON document, {_NOT_READ}: save its samples as CSV")
     if found is None:
         if path.suffix in WFDB_SUFFIXES and b"\0" in head:
             raise UserError(
@@ -95,6 +90,11 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         return None
     read = _reader(path.name, found)
     return read(path, fs, column, gain) if found in (PARQUET, NUMPY, MATLAB) else read(path)
+
+
+def _refused(path: Path, got: str) -> UserError:
+    """Return the error of a file that is no recording."""
+    return UserError(f"{path.name}: expected an ECG recording; got {got}")
 
 
 def _last(path: Path) -> bytes:

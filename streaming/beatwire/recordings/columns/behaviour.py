@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.recordings.codes import IMPOSSIBLE
 from beatwire.records import F64
 from beatwire.tables import array_module, host_array
 
@@ -26,7 +27,6 @@ _EVEN = 0.35  # relative deviation of a step from the median step; at least half
 _TURNS = (60.0, 100.0, 1e3, 1e4, 3600.0, 43200.0, 86400.0, 1e6, 1e9, 86400e3, *(2.0**k for k in range(1, 33)))
 _SHARED = 0.5  # of the rows have the number of the row before them, where these are numbers of packets
 _FEWEST_NUMBERS, _EVENLY = 7, 0.8  # of packets, in a turn; and how many of them have equally many rows
-_IMPOSSIBLE = 1e100
 _RARELY = 0.01  # of the rows: a value that changes so rarely is held, not sampled
 
 
@@ -76,12 +76,18 @@ def _turns_in_packets(column: Any) -> bool:
     some = column[: max(_WHOLE, len(column) // 8)]
     if not bool((xp.diff(some) == 0).mean() > _SHARED) or not bool((some == xp.rint(some)).all()):
         return False
-    first = xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(column)) + 1])
+    first = first_rows(column)
     numbers, together = column[first], xp.diff(first)
     if len(numbers) < FEWEST_ROWS // 8 or float(numbers.max() - numbers.min()) < _FEWEST_NUMBERS:
         return False  # a flag changes between two values
     is_even = float((together == xp.median(together)).mean()) > _EVENLY
     return is_even and turn_of(numbers) is not None
+
+
+def first_rows(count: Any) -> Any:
+    """Return the rows in which a number is not that of the row before, and the first row."""
+    xp = array_module(count)
+    return xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(count)) + 1])
 
 
 def turn_of(column: Any) -> float | None:
@@ -208,4 +214,4 @@ def _trend(column: Any) -> F64:
 def _finite(column: Any) -> F64:
     """Return values on the host, NaN for those that are infinite, or so large that their differences may be."""
     values = np.asarray(host_array(column), np.float64)
-    return np.where(np.abs(values) < _IMPOSSIBLE, values, np.nan)
+    return np.where(np.abs(values) < IMPOSSIBLE, values, np.nan)

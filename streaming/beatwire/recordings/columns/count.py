@@ -7,11 +7,11 @@ A number that several rows share is that of a packet. A count that falls, or tha
 shows no gaps; that is said.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from beatwire.recordings.columns.behaviour import FEWEST_ROWS, turn_of, without_turns
+from beatwire.recordings.columns.behaviour import FEWEST_ROWS, first_rows, turn_of, without_turns
 from beatwire.recordings.columns.names import is_index_name
 from beatwire.records import F64, I64
 from beatwire.tables import array_module
@@ -117,12 +117,6 @@ def beside_clock(name: str, count: F64, seconds: F64, position: I64 | None) -> C
     if abs(by_count - by_clock) <= 1 + _ALIKE * by_count + (together if together > 1.1 else 0):
         return counted if together > 1.1 else Counted(position)
     return Counted(position, (f"the count of {name!r} leaves out {by_count} samples, its times {by_clock}",))
-
-
-def first_rows(count: Any) -> Any:
-    """Return the rows in which a number is not that of the row before, and the first row."""
-    xp = array_module(count)
-    return xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(xp.diff(count)) + 1])
 
 
 def counts_packets(name: str, values: F64) -> bool:

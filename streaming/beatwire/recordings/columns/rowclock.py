@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from beatwire.errors import UserError
-from beatwire.recordings.columns.behaviour import turn_of
-from beatwire.recordings.columns.count import beside_clock, first_rows, positions_of
+from beatwire.recordings.columns.behaviour import first_rows, turn_of
+from beatwire.recordings.columns.count import beside_clock, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.roles import Roles, Table
 from beatwire.recordings.columns.timecolumn import times_of
