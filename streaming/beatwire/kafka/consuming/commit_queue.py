@@ -10,13 +10,9 @@ from collections.abc import Container, Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from beatwire.kafka.consuming.commits import as_commit
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.topic_id import TopicId
-
-
-def as_commit(topic: str, partition: int, at: Position) -> TopicPartition:
-    """Return a position as confluent-kafka commits it."""
-    return TopicPartition(topic, partition, at.offset, at.metadata, -1 if at.leader is None else at.leader)
 
 
 class CommitQueue:

@@ -23,6 +23,16 @@ _ANSWER_S = 2.0  # commits that are not in a transaction are answered within mil
 PENDING_S = 180.0  # longer than any transaction timeout: the broker will not end the transaction by itself
 
 
+def as_commit(topic: str, partition: int, at: Position) -> TopicPartition:
+    """Return a position as confluent-kafka commits it."""
+    return TopicPartition(topic, partition, at.offset, at.metadata, -1 if at.leader is None else at.leader)
+
+
+def as_position(commit: TopicPartition) -> Position | None:
+    """Return the position that confluent-kafka's commit contains; None: the group has none there."""
+    return Position.from_commit(commit.offset, commit.metadata, commit.leader_epoch) if commit.offset >= 0 else None
+
+
 def group_lag(cluster: Cluster, group: str, topic: str = names.SAMPLES, *, timeout_s: float = 10.0) -> int:
     """Count the messages of a topic that a group has not committed.
 
@@ -121,9 +131,7 @@ def committed_positions(
         The broker does not answer.
     """
     found = _commits(cluster, group, topic, partitions, timeout_s)
-    return {
-        at.partition: Position.from_commit(at.offset, at.metadata, at.leader_epoch) for at in found if at.offset >= 0
-    }
+    return {of.partition: at for of in found if (at := as_position(of)) is not None}
 
 
 def has_pending_commits(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from beatwire.kafka.consuming.commit_queue import as_commit
+from beatwire.kafka.consuming.commits import as_commit, as_position
 from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cause_to_go_back, clip_to_available
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.topic_id import TopicId
@@ -123,12 +123,10 @@ def find_starts(
     for found in commits:
         if found.error is not None:
             raise KafkaException(found.error)
-    compared = any(Position.from_commit(found.offset, found.metadata).topic_id for found in commits)
+    positions = [as_position(found) for found in commits]
+    compared = any(at is not None and at.topic_id for at in positions)
     present = topic_id.wait() if compared else topic_id.known
-    for found in commits:
-        commit = None
-        if found.offset >= 0:
-            commit = Position.from_commit(found.offset, found.metadata, found.leader_epoch)
+    for found, commit in zip(commits, positions, strict=True):
         available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
