@@ -12,7 +12,7 @@ from beatwire.evaluation import alert_table, full_report
 from beatwire.evaluation.beats import movement, one_lead
 from beatwire.evaluation.beats import rivals as peers
 from beatwire.evaluation.streamed import Streamed
-from beatwire.pipeline.settings import Detector
+from beatwire.pipeline.settings import DETECTOR, Detector
 from beatwire.recordings.arguments import file_path, number, several, shown, string, whole
 from beatwire.recordings.wfdb.annotations import ENDING, checked_ending
 from beatwire.service.warmup import compile_kernels
@@ -31,7 +31,7 @@ def evaluate(
     snr: Sequence[float] = (12.0, 6.0, 0.0),
     annotations: str = ENDING,
     model: str | Path | None = None,
-    detector: str = "network",
+    detector: str = DETECTOR,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -92,7 +92,7 @@ def evaluate_one_lead(
     seed: int = 0,
     annotations: str = ENDING,
     model: str | Path | None = None,
-    detector: str = "network",
+    detector: str = DETECTOR,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -133,7 +133,7 @@ def evaluate_alerts(
     ward_beds: int = 200,
     annotations: str = ENDING,
     model: str | Path | None = None,
-    detector: str = "network",
+    detector: str = DETECTOR,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -175,7 +175,7 @@ def evaluate_movement(
     rivals: bool = False,
     seed: int = 0,
     model: str | Path | None = None,
-    detector: str = "network",
+    detector: str = DETECTOR,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,

@@ -19,7 +19,7 @@ from beatwire.model.trees import SHIPPED as SHIPPED_TREES
 from beatwire.model.ventricular import SHIPPED as SHIPPED_VENTRICULAR
 from beatwire.model.waveform import SHIPPED as SHIPPED_NETWORK
 from beatwire.offline.analyze import LONG_PASS_S, analyze
-from beatwire.pipeline.settings import Detector, Settings
+from beatwire.pipeline.settings import DETECTOR, Detector, Settings
 from beatwire.recordings import Recording
 from beatwire.records import F64, I16, I64
 
@@ -34,7 +34,7 @@ class Streamed:
     classes: Path | None = None
     ventricular: Path | None = None
     backend: Backend = CPU
-    detector: Detector = "network"
+    detector: Detector = DETECTOR
     network: Path | None = None
 
     @property

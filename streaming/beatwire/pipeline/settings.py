@@ -43,6 +43,7 @@ from beatwire.stages.support.streams.admission import Admission
 from beatwire.stages.support.streams.waiting import WaitingRoom
 
 Detector = Literal["trees", "rule", "network"]
+DETECTOR: Detector = "network"  # unless another one is chosen
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 NETWORK_BYTES = 200 << 20  # of the teams of a card that judge doubtful peaks
@@ -72,7 +73,7 @@ class Settings(Streams):
     cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
     scorer: Path | None = None
-    detector: Detector = "network"
+    detector: Detector = DETECTOR
     trees: Path | None = None
     network: Path | None = None
     with_classes: bool = True

@@ -26,7 +26,7 @@ from beatwire.jit.precompile import table
 from beatwire.jit.threads import cores
 from beatwire.jit.tricks import enabled
 from beatwire.locks import locked
-from beatwire.pipeline.settings import Detector
+from beatwire.pipeline.settings import DETECTOR, Detector
 from beatwire.records import U8
 from beatwire.service.rehearsal import rehearse
 from beatwire.signals import stop_with_parent
@@ -107,7 +107,7 @@ def unclaimed(kernels: dict[Key, Any], claims: Path) -> Iterator[tuple[Key, Any]
             yield key, kernel
 
 
-def precompile(card: Any, say: Callable[[str], None], detector: Detector = "network") -> None:
+def precompile(card: Any, say: Callable[[str], None], detector: Detector = DETECTOR) -> None:
     """Compile the kernels of a card, unless that has been done for one of its name.
 
     Parameters

@@ -4,7 +4,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.pipeline import Pipeline
-from beatwire.pipeline.settings import Detector, Settings
+from beatwire.pipeline.settings import DETECTOR, Detector, Settings
 from beatwire.records import RawTick
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.stages.support.runs import runs_of
@@ -13,7 +13,7 @@ from beatwire.wire.avro import encode_chunk
 from beatwire.wire.bundles import encode_bundle
 
 
-def rehearse(backend: Backend, detector: Detector = "network") -> None:
+def rehearse(backend: Backend, detector: Detector = DETECTOR) -> None:
     """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel.
 
     Two seconds of them come in bundles.

@@ -13,7 +13,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit.precompile import Progress, precompile
 from beatwire.kernels.table import HostKernels, Kernels
-from beatwire.pipeline.settings import Detector
+from beatwire.pipeline.settings import DETECTOR, Detector
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
 from beatwire.service.rehearsal import rehearse
 
@@ -29,7 +29,7 @@ def warm_up(
     say: Callable[[str], None],
     backend: Backend = CPU,
     *,
-    detector: Detector = "network",
+    detector: Detector = DETECTOR,
     on_progress: Progress | None = None,
 ) -> None:
     """Compile the kernels and run made-up chunks through a graph; nothing is compiled after it.
@@ -56,7 +56,7 @@ def compile_kernels(
     say: Callable[[str], None],
     backend: Backend = CPU,
     *,
-    detector: Detector = "network",
+    detector: Detector = DETECTOR,
     on_progress: Progress | None = None,
 ) -> None:
     """Compile the kernels that are not stored yet; parameters as for ``warm_up``."""
