@@ -89,7 +89,7 @@ def test_a_damage_costs_the_messages_that_it_hits_and_is_said(
     spool.close()
     (path,) = folder.glob("*.spool")
     content = bytearray(path.read_bytes())
-    whole, ends = bytes(content), np.cumsum([len(outbox._entry(message(k))) for k in range(n)]).tolist()
+    whole, ends = bytes(content), np.cumsum([len(outbox.entry_of(message(k))) for k in range(n)]).tolist()
     kind = data.draw(st.sampled_from(["zeros behind", "zeros", "bit"]))
     hit = data.draw(st.integers(0, len(content) - 1))
     last = min(len(content) - 1, hit + data.draw(st.integers(0, 60))) if kind == "zeros" else hit
@@ -260,7 +260,7 @@ def test_a_spool_is_synchronised_once_a_second_and_at_the_end_of_a_file(tmp_path
 def test_a_spool_reads_a_file_once_however_few_messages_are_taken(tmp_path, monkeypatch) -> None:
     read = []
     monkeypatch.setattr(
-        outbox, "_entries", lambda content, of=outbox._entries: read.append(len(content)) or of(content)
+        outbox, "entries_of", lambda content, of=outbox.entries_of: read.append(len(content)) or of(content)
     )
     spool = Spool(tmp_path)
     spool.put([message(k) for k in range(500)])

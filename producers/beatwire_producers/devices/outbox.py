@@ -2,18 +2,14 @@
 
 In and out: messages, first in, first out. Several threads put, one takes.
 
-A file of a spool is a row of entries: lengths of key, value and headers, a checksum, and the bytes. What is damaged is
-passed over, as the end of a file that was torn off. A file is deleted when the broker has acknowledged all that is in
-it; one with a damage before its last entry is kept under another name. Once a second, and at the end of a file, it is
-synchronised with the disk: while messages come, a power cut takes those of the last second.
+A file of a spool is a row of ``entries``. It is deleted when the broker has acknowledged all that is in it; one with a
+damage before its last entry is kept under another name. Once a second, and at the end of a file, it is synchronised
+with the disk: while messages come, a power cut takes those of the last second.
 """
 
-import json
 import os
-import struct
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,13 +19,12 @@ from typing import BinaryIO, Protocol
 from beatwire.errors import FatalError, UserError
 
 from beatwire_producers.devices.chunks import Message
+from beatwire_producers.devices.entries import entries_of, entry_of
 
 MOST_BYTES = 256 << 20  # in memory
 _FILE_BYTES = 4 << 20
 _SYNC_S = 1.0  # takes 1-20 ms, in which nothing is put or taken
-_HEAD = struct.Struct("<IIII")  # bytes of key, value, headers; checksum
 _ENDING, _DAMAGED = ".spool", ".damaged"
-_LEAST_HEADERS = 2  # bytes: an empty list
 
 
 class Outbox(Protocol):
@@ -147,7 +142,7 @@ class Spool:
             raise UserError(f"--spool {folder}: expected a folder that can be written; got {error.strerror}") from error
         _lock(self._lock, folder)
         self._files = sorted(folder.glob(f"*{_ENDING}"))
-        found = {path: _entries(path.read_bytes()) for path in self._files}
+        found = {path: entries_of(path.read_bytes()) for path in self._files}
         self.left = sum(len(entries) for entries, _ in found.values())
         self.lost = sum(damages for _, damages in found.values())
         self._damaged = {path for path, (_, damages) in found.items() if damages}
@@ -174,7 +169,7 @@ class Spool:
                     self._files.append(self._folder / f"{self._number:012}{_ENDING}")
                     self._written = self._files[-1].open("wb")
                     self._synced_s = 0.0
-                self._written.write(b"".join(map(_entry, messages)))
+                self._written.write(b"".join(map(entry_of, messages)))
                 self._written.flush()
                 if self._written.tell() > _FILE_BYTES:
                     self._end_file()
@@ -208,7 +203,7 @@ class Spool:
         """Read what the first file has beyond what was taken, once; return False if there is nothing."""
         with self._files[0].open("rb") as file:
             file.seek(self._read_from)
-            self._read.extend((message, self._read_from + stop) for message, stop in _entries(file.read())[0])
+            self._read.extend((message, self._read_from + stop) for message, stop in entries_of(file.read())[0])
         return bool(self._read)
 
     def all_acknowledged(self) -> None:
@@ -277,37 +272,6 @@ class Spool:
 
 def _size(message: Message) -> int:
     return len(message.key) + len(message.value)
-
-
-def _entry(message: Message) -> bytes:
-    headers = json.dumps([[name, value.decode()] for name, value in message.headers or ()]).encode()
-    body = message.key + message.value + headers
-    return _HEAD.pack(len(message.key), len(message.value), len(headers), zlib.crc32(body)) + body
-
-
-def _entries(content: bytes) -> tuple[list[tuple[Message, int]], int]:
-    """Return the messages of a file, each with the byte after it, and at how many places between them it is damaged."""
-    found, begin, at, damages = list[tuple[Message, int]](), 0, 0, 0
-    while at + _HEAD.size <= len(content):
-        entry = _entry_at(content, at)
-        if entry is None:
-            at += 1
-            continue
-        damages += at > begin
-        found.append(entry)
-        begin = at = entry[1]
-    return found, damages
-
-
-def _entry_at(content: bytes, at: int) -> tuple[Message, int] | None:
-    """Return the message that begins at a byte, and the byte after it; None if none does."""
-    key, value, headers, checksum = _HEAD.unpack_from(content, at)
-    begin, stop = at + _HEAD.size, at + _HEAD.size + key + value + headers
-    if headers < _LEAST_HEADERS or stop > len(content) or zlib.crc32(content[begin:stop]) != checksum:
-        return None
-    body = content[begin:stop]
-    fields = [(name, text.encode()) for name, text in json.loads(body[key + value :])]
-    return Message(body[:key], body[key : key + value], fields or None), stop
 
 
 def _lock(file: object, folder: Path) -> None:
