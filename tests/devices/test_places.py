@@ -262,6 +262,8 @@ def test_a_rate_is_measured_where_a_count_is_damaged() -> None:
 @example(rate_hz=250.0, size=10, damaged={}, gaps={50: 1.04, 51: 2.0}, is_epoch=True)
 @example(rate_hz=250.0, size=10, damaged={}, gaps={1: 1.96}, is_epoch=False)
 @example(rate_hz=250.0, size=10, damaged={0: 0.0, 9: None}, gaps={1: 1.96, 10: 1.2}, is_epoch=True)
+@example(rate_hz=100.0, size=8, damaged={0: 0.0, 2: 0.0}, gaps={}, is_epoch=False)  # the one between them is true
+@example(rate_hz=100.0, size=8, damaged={3: -1e13, 5: 0.0, 7: 5e11}, gaps={}, is_epoch=True)
 def test_a_rate_is_measured_where_times_are_damaged_or_packets_missing_and_these_move_nothing(
     rate_hz: float, size: int, damaged: dict[int, float | None], gaps: dict[int, float], is_epoch: bool
 ) -> None:

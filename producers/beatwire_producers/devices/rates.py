@@ -98,13 +98,18 @@ def _damaged(times: F64, arrivals: F64, largest_s: float) -> Bool:
     """Return which times jump away and back, bool [packets]; of the first and the last one the arrivals say it.
 
     Behind an outage the times jump, and the arrivals with them: only what jumps further than these is damaged. A packet
-    that is late contradicts nothing.
+    that is late contradicts nothing. A true time between two damaged ones jumps as they do.
     """
     step, ahead = np.diff(times), times - arrivals
     jumps = np.abs(step) > largest_s
     across = np.minimum(np.abs(times[2:] - times[:-2]), np.abs(ahead[2:] - ahead[:-2])) <= 2 * largest_s
     damaged = np.zeros(len(times), np.bool_)
     damaged[1:-1] = jumps[:-1] & jumps[1:] & ((step[:-1] < 0) != (step[1:] < 0)) & across
+    between = np.zeros_like(damaged)  # of neighbours that jump the arrivals say which one is damaged
+    between[1:] |= damaged[1:] & damaged[:-1]
+    between[:-1] |= damaged[1:] & damaged[:-1]
+    if between.any() and not damaged.all():
+        damaged &= ~between | (np.abs(ahead - np.median(ahead[~damaged])) > largest_s)
     others = ahead[1:-1][~damaged[1:-1]]
     if len(others) > 1:
         damaged[0] = jumps[0] and not damaged[1] and (step[0] < 0 or others.min() - ahead[0] > largest_s)
