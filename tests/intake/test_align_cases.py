@@ -29,6 +29,7 @@ REJECTED = [
     (sent(10, rate_hz=360.0), "stream 'bed-3' is 100 Hz; this chunk says 360 Hz"),
     (sent(10, samples=np.ones((2, 4), np.int16)), "stream 'bed-3' has 1 leads; this chunk says 2"),
     (sent(10, uv_per_unit=2.5), "stream 'bed-3' has 5 microvolts per unit; this chunk says 2.5"),
+    (sent(10, leads=("V1",)), "stream 'bed-3' has the leads 'L0'; this chunk says 'V1'"),
     (sent(0, 5), ("stream 'bed-3' is at sample 310 of session 1; this chunk goes back to 0; "
                   "a device that counts anew must change its session")),
 ]  # fmt: skip

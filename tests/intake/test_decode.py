@@ -10,7 +10,7 @@ from beatwire.kernels.intake import avro
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST
 from beatwire.wire.avro import REASONS, decode_chunk, frame
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles import avro_chunk, avro_long, usable_chunk
 from steps import chunk, decoded, row
@@ -179,6 +179,7 @@ def edited(**changed: Any) -> bytes:
 
 
 HUGE = 2**53 + 2
+NOW_US = 1_795_000_000_000_000
 INDEX = "expected a first sample within 0..2^53 and a time within -2^53..2^53; got "
 NEWER = "4 bytes are left after the last field of SampleChunk: written with a newer schema?"
 REJECTED = [
@@ -208,6 +209,14 @@ REJECTED = [
     (avro.INDEX, edited(time=HUGE), INDEX + f"{float(HUGE):.0f}"),
     (avro.INDEX, edited(time=-HUGE), INDEX + f"{float(-HUGE):.0f}"),
     (avro.INDEX, edited(time=-(2**63)), INDEX + f"{float(-(2**63)):.0f}"),
+    (
+        avro.MILLISECONDS, edited(time=NOW_US // 1_000 - 90_000),
+        "expected a time in microseconds since 1970; got 1794999910000, the present in milliseconds",
+    ),
+    (
+        avro.SECONDS, edited(time=NOW_US // 1_000_000 + 90),
+        "expected a time in microseconds since 1970; got 1795000090, the present in seconds",
+    ),
     (avro.LEAD_OFF, edited(lead_off=2), "expected a lead-off mask with one bit a lead; got 2"),
     (avro.LEAD_OFF, edited(lead_off=-1), "expected a lead-off mask with one bit a lead; got -1"),
     (avro.SCHEMA_ID, frame(edited(), 8), "schema id 8 is not one of SampleChunk's: written with a newer schema?"),
@@ -216,13 +225,37 @@ REJECTED = [
 
 @pytest.mark.parametrize(("code", "value", "message"), REJECTED)
 def test_the_reason_of_a_reject_names_the_expected_and_the_actual_value(code: int, value: bytes, message: str) -> None:
-    result = decoded([chunk(), value, chunk()], schema_id=7)
+    result = decoded([chunk(), value, chunk()], schema_id=7, arrival_us=3 * [NOW_US])
     assert result.message.tolist() == [0, 2]
     assert (result.rejects.message, result.rejects.reason) == ([1], [f"decode: {message}"])
 
 
 def test_every_reason_has_a_case() -> None:
     assert {code for code, _, _ in REJECTED} == set(REASONS)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    st.integers(avro.KNOWN_US, avro.MAX_INDEX), st.integers(-3_600, 3_600), st.sampled_from([1, 1_000, 1_000_000]),
+    st.booleans(),
+)  # fmt: skip
+def test_the_present_in_another_unit_is_rejected(now_us: int, off_s: int, unit: int, as_json: bool) -> None:
+    time = (now_us + off_s * 1_000_000) // unit
+    value = json.dumps({"stream": "s", "first": 0, "rate_hz": 250, "samples": [1], "time": time}).encode()
+    result = decoded([value if as_json else edited(time=time)], arrival_us=[now_us])
+    assert len(result.message) == (unit == 1 and time <= avro.MAX_INDEX)
+    if unit > 1:
+        named = {1_000: "milliseconds", 1_000_000: "seconds"}[unit]
+        assert result.rejects.reason[0].endswith(f"got {time}, the present in {named}")
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.integers(0, avro.MAX_INDEX), st.integers(-(2**53), 2**53))
+def test_every_other_time_is_taken(arrived_us: int, time_us: int) -> None:
+    """A recording may be of any day, and a device without a date counts from 0."""
+    near = [abs(time_us * unit - arrived_us) <= 3_700_000_000 for unit in (1_000, 1_000_000)]
+    assume(not any(near))
+    assert len(decoded([edited(time=time_us), edited()], arrival_us=[arrived_us, arrived_us]).message) == 2
 
 
 def test_a_message_of_the_largest_allowed_size_is_decoded() -> None:

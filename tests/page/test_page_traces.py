@@ -118,6 +118,12 @@ def test_json_chunks_and_unreadable_ones_are_shown_and_counted() -> None:
     assert traces.rejected == 1
 
 
+def test_a_name_of_a_lead_that_is_not_utf_8_is_shown_as_escapes() -> None:
+    traces, value = Traces(), encode_chunk("bed-1", 1, 0, 0, 250.0, ["Ie"], np.ones((1, 50), np.int16))
+    add(traces, value.replace(b"\x04Ie", b"\x04I\xe9"))
+    assert traces.lead_names[0] == ["I\\xe9"]
+
+
 def test_the_time_of_a_sample_is_the_devices() -> None:
     traces, signal = Traces(), ramp("bed-1")
     add(traces, signal.chunk(0, 50), signal.chunk(50, 100))

@@ -14,11 +14,8 @@ leaves its ring to another of its bank, and the last one of a bank the memory to
 or a chunk is a kernel or NumPy.
 """
 
-import io
 from dataclasses import dataclass, field
-from typing import Any
 
-import fastavro
 import numpy as np
 
 from beatwire.jit import cpu
@@ -27,10 +24,6 @@ from beatwire.kernels.intake.ring import MARK
 from beatwire.page.placing import Placing
 from beatwire.records import F64, I16, I64, Chunks, Placement, RawTick
 from beatwire.records.columns import (
-    CHUNK_AT,
-    CHUNK_COUNT,
-    CHUNK_ID_AT,
-    CHUNK_ID_SIZE,
     CHUNK_LEADS,
     CHUNK_SESSION,
     PLACE_AT,
@@ -53,7 +46,7 @@ from beatwire.records.slot_columns import (
 )
 from beatwire.stages.detection.ring import ring_samples
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.wire.avro import schema
+from beatwire.wire.avro import lead_names
 
 RING_S = 10.0
 EARLY_S = 0.5  # samples that came before their turn are in the ring, and not shown
@@ -272,14 +265,5 @@ class Traces:
             session, leads = chunks.ints[i, [CHUNK_SESSION, CHUNK_LEADS]].tolist()
             one = int(slot[i])
             if self.ints["session"][one] == session and self.ints["leads"][one] == leads and one in self._unnamed:
-                self.lead_names[one] = _lead_names(chunks.payload, chunks.ints[i])
+                self.lead_names[one] = [name[:16] for name in lead_names(chunks.payload, chunks.ints[i])]
                 self._unnamed.discard(one)
-
-
-def _lead_names(payload: Any, row: I64) -> list[str]:
-    """Return the names of a chunk's leads: the chunk begins with the length of its stream id."""
-    at = int(row[CHUNK_ID_AT]) - (1 if row[CHUNK_ID_SIZE] < 64 else 2)
-    end = int(row[CHUNK_AT] + 2 * row[CHUNK_LEADS] * row[CHUNK_COUNT])
-    chunk = fastavro.schemaless_reader(io.BytesIO(payload[at:end].tobytes()), schema("sample_chunk"), None)
-    assert isinstance(chunk, dict)
-    return [str(name)[:16] for name in chunk["leads"]]

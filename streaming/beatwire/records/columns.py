@@ -4,10 +4,11 @@ Constants and not an enumeration, because kernels read them: Numba compiles a gl
 """
 
 # ``Chunks.ints``: position and length of the stream id in the payload and its hash; session, first sample, device time
-# of it; number of leads, lead-off mask; position of the samples in the payload and samples of each lead; arrival.
+# of it; number of leads, lead-off mask; position of the samples in the payload and samples of each lead; arrival;
+# hash of the names of the leads.
 CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH, CHUNK_SESSION, CHUNK_FIRST, CHUNK_TIME_US = range(6)
-CHUNK_LEADS, CHUNK_LEAD_OFF, CHUNK_AT, CHUNK_COUNT, CHUNK_ARRIVED_US = range(6, 11)
-CHUNK_COLUMNS = 11
+CHUNK_LEADS, CHUNK_LEAD_OFF, CHUNK_AT, CHUNK_COUNT, CHUNK_ARRIVED_US, CHUNK_LEAD_NAMES = range(6, 12)
+CHUNK_COLUMNS = 12
 
 # ``Chunks.floats``: sampling rate, microvolts per unit, and of a message that cannot be read the number that is wrong.
 CHUNK_RATE_HZ, CHUNK_UV_PER_UNIT, CHUNK_WRONG = range(3)

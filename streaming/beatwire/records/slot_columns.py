@@ -8,6 +8,7 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
                          rate that the stream had before a long silence
     SLOT_BANK, SLOT_LANE where its samples are; lane -1: it has none
     SLOT_LEADS           number of leads
+    SLOT_LEAD_NAMES      hash of their names
     SLOT_LEAD_OFF        lead-off mask of the last chunk
     SLOT_ARRIVED_US      arrival of the last chunk
     SLOT_TICK            tick of the last placement
@@ -42,7 +43,7 @@ SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_L
 SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
 SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_FINAL, SLOT_ABSENT, SLOT_MARKS, SLOT_MARKED, SLOT_AHEAD_MARKED = range(15, 22)
 SLOT_USED_TICK, SLOT_USED_US, SLOT_ACTIVE_US, SLOT_ARRIVED_AT = range(22, 26)
-SLOT_RETURN_US, SLOT_CONFLICT, SLOT_OTHER_COUNT, SLOT_OTHERS = range(26, 30)
+SLOT_LEAD_NAMES, SLOT_RETURN_US, SLOT_CONFLICT, SLOT_OTHER_COUNT, SLOT_OTHERS = range(26, 31)
 MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
 SLOT_PENDING = SLOT_OTHERS + 2 * MOST_OTHERS
 FIRST_PENDING = SLOT_PENDING + 1

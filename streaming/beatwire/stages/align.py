@@ -37,7 +37,7 @@ from beatwire.stages.support.streams.align_groups import Grouped, Stop
 from beatwire.stages.support.streams.align_tables import positions_of, seen_in
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.placements import placements
-from beatwire.stages.support.streams.rejections import KINDS, reason_of
+from beatwire.stages.support.streams.rejections import KINDS, LeadNames, reason_of
 
 MARK_S = 0.45  # between two ARRIVED events: longer than a beat takes to be decided
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
@@ -77,6 +77,7 @@ class State:
     evicted     int64, slots of streams that were evicted in the last tick
     changes     of the limits of streams; None: there are none
     columns     positions after the last tick, as the later stages have them; None: there was none
+    lead_names  of the streams that have begun
     """
 
     settings: Settings
@@ -90,6 +91,7 @@ class State:
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     changes: Limits | None = None
     columns: SlotColumns | None = None
+    lead_names: LeadNames = field(default_factory=LeadNames)
 
 
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
@@ -111,7 +113,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
         room = admission.expected(code)
         expected = float(verdicts.expected[i]) if room is None else room
-        reason = reason_of(stream, code, expected, given, i, admission.banks)
+        reason = reason_of(stream, code, expected, given, i, admission.banks, state.lead_names)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[slot_columns.DUPLICATES :]
     events, clocks, limits = _split_events(rows.event)
@@ -193,6 +195,7 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
         code = admission.admit(given, at, durations)
         if code == arrivals.PLACED:
             session, arrived_us = given.ints[at, [CHUNK_SESSION, CHUNK_ARRIVED_US]].tolist()
+            state.lead_names.note(given, at)
             _give_lane(state, int(given.slot[at]), int(given.bank[at]), session, arrived_us)
             continue
         if code == WAITS:

@@ -70,6 +70,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         tick, resolved = _in_our_schema(tick, tick.schemas, rejects)
         state.resolved += resolved
     ints, floats, code = chunk_columns(m)
+    ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
     cpu.kernels.read_chunk(m, tick.payload, tick.start, _schema_id(state), ints, floats, code)
     for unreadable in rejects:
         code[unreadable.number] = _REJECTED
@@ -80,7 +81,6 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         rejects.append(_unread(code, floats))
         valid = np.flatnonzero(code == avro.OK)
     state.ids = ReadIds(tick.payload, ints)
-    ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
     everything = len(valid) == m
     return state, Chunks(
         payload=tick.payload,
@@ -117,10 +117,10 @@ def _read_json(state: State, tick: RawTick, columns: tuple[I64, F64, I16], rejec
     code[wrong.number] = _REJECTED
     tick = with_json_ids(tick, wrong.number, ints)
     appended, start = _joined(list(values.values()))
-    converted = chunk_columns(len(values))
+    converted, rows = chunk_columns(len(values)), list(values)
+    converted[0][:, CHUNK_ARRIVED_US] = tick.arrival_us[rows]
     cpu.kernels.read_chunk(len(values), appended, start, _schema_id(state), *converted)
     converted[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
-    rows = list(values)
     ints[rows], floats[rows], code[rows] = converted
     return replace(tick, payload=np.concatenate([tick.payload, appended])) if values else tick
 

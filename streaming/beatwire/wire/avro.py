@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from beatwire.kernels.intake import avro
 from beatwire.records import F64, I16, I64, U8
-from beatwire.records.columns import CHUNK_COLUMNS, CHUNK_FLOATS
+from beatwire.records.columns import CHUNK_AT, CHUNK_COLUMNS, CHUNK_FLOATS, CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_LEADS
 
 # Code of ``kernels.intake.avro.read_chunk`` -> reason in the dead letter; the placeholder is the offending value.
 REASONS = {
@@ -39,6 +39,8 @@ REASONS = {
     avro.STREAM_ID: f"expected a stream id of 1-{avro.MAX_ID} bytes; got {{:.0f}}",
     avro.CALIBRATION: "expected 0-1e6 microvolts per unit; got {:g}",
     avro.INDEX: "expected a first sample within 0..2^53 and a time within -2^53..2^53; got {:.0f}",
+    avro.MILLISECONDS: "expected a time in microseconds since 1970; got {:.0f}, the present in milliseconds",
+    avro.SECONDS: "expected a time in microseconds since 1970; got {:.0f}, the present in seconds",
     avro.LEAD_OFF: "expected a lead-off mask with one bit a lead; got {:.0f}",
     avro.SCHEMA_ID: "schema id {:.0f} is not one of SampleChunk's: written with a newer schema?",
 }
@@ -114,6 +116,30 @@ def decode_chunk(value: bytes) -> dict[str, Any]:
     """Decode a plain or framed Avro SampleChunk into a dictionary of its fields; ``time`` becomes an aware datetime."""
     chunk = fastavro.schemaless_reader(io.BytesIO(unframe(value)), schema("sample_chunk"), None)
     return cast("dict[str, Any]", chunk)
+
+
+def lead_names(payload: U8, row: I64) -> list[str]:
+    """Return the names of the leads of a chunk; of what is not UTF-8 there, the bytes as escapes.
+
+    Parameters
+    ----------
+    row : int64 [CHUNK_COLUMNS]
+        Of the chunk, in ``payload``.
+    """
+    at, stop = int(row[CHUNK_ID_AT] + row[CHUNK_ID_SIZE]), int(row[CHUNK_AT])
+    for _ in range(3):  # session, first, time
+        _, at = avro.read_long(payload, at, stop)
+    at += 8  # rate
+    names: list[str] = []
+    while len(names) < row[CHUNK_LEADS]:
+        count, at = avro.read_long(payload, at, stop)
+        if count < 0:
+            _, at = avro.read_long(payload, at, stop)
+        for _ in range(abs(count)):
+            size, at = avro.read_long(payload, at, stop)
+            names.append(payload[at : at + size].tobytes().decode("utf-8", "backslashreplace"))
+            at += size
+    return names
 
 
 def decode_beat(value: bytes) -> dict[str, Any]:

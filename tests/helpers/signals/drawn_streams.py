@@ -29,7 +29,7 @@ from beatwire.wire.avro import encode_chunk
 from laws import START_US, Run, collect
 
 KINDS = ("forward", "back", "ahead", "clock", "session", "again", "off", "silence", "pause")
-MORE_KINDS = (*KINDS, "units", "rival", "repeat")
+MORE_KINDS = (*KINDS, "units", "names", "rival", "repeat")
 RATE_HZ = 250.0
 SAMPLE_US = 4_000
 FURTHEST = 22  # jumps of less than 2**22 samples: five hours
@@ -48,7 +48,8 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str], stream: str = "
     """Return so many chunks of one stream, of whose signal a few are saturated or flat."""
     ecg, first, session, lead_off, at = rng.choice(ECG), 0, 1, 0, 0
     clock_us, now_us, sent = START_US, START_US, list[Sent]()
-    rate_hz, uv_per_unit, rival = RATE_HZ, 5.0, rng.choice([0, 2**20, 2**22]) if "rival" in kinds else 0
+    names, rate_hz, uv_per_unit = ["I"], RATE_HZ, 5.0
+    rival = rng.choice([0, 2**20, 2**22]) if "rival" in kinds else 0
     for k in range(chunks):
         note = ""
         if rng.random() < 0.03:
@@ -71,6 +72,8 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str], stream: str = "
                     lead_off = 1 - lead_off
                 case "units":
                     uv_per_unit = 7.5 - uv_per_unit
+                case "names":
+                    names = ["II" if names == ["I"] else "I"]
                 case "rate":
                     rate_hz = 3 * RATE_HZ - rate_hz
                 case "repeat" | "rival":
@@ -85,7 +88,7 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str], stream: str = "
         if rng.random() < 0.05:
             samples = np.full(n, rng.choice([32767, 0]), np.int16)
         value = encode_chunk(
-            stream, session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=lead_off, uv_per_unit=uv_per_unit
+            stream, session, first, clock_us, rate_hz, names, samples[None], lead_off=lead_off, uv_per_unit=uv_per_unit
         )
         sent.append(Sent(now_us, value, f"{k}: {note or 'goes on'}: session {session}, {first} to {first + n}"))
         first, at = first + n, at + n

@@ -101,6 +101,7 @@ class SentChunk:
     uv_per_unit: float = 5.0
     lead_off: int = 0
     arrival_us: int = 0
+    leads: tuple[str, ...] = ()
 
     @property
     def stop(self) -> int:
@@ -110,7 +111,7 @@ class SentChunk:
         """Return the message; its device clock starts with the session."""
         return encode_chunk(
             self.stream, self.session, self.first, round(1e9 * self.session + self.first * 1e6 / self.rate_hz),
-            self.rate_hz, [f"L{k}" for k in range(len(self.samples))], self.samples,
+            self.rate_hz, self.leads or [f"L{k}" for k in range(len(self.samples))], self.samples,
             uv_per_unit=self.uv_per_unit, lead_off=self.lead_off,
         )  # fmt: skip
 
@@ -173,7 +174,7 @@ class PlacedStream:
         """Take a chunk; returns why it cannot be used, or nothing."""
         leads = len(c.samples)
         anew = c.session != self.session
-        kind = (leads, c.rate_hz, c.uv_per_unit)
+        kind = (leads, c.rate_hz, c.leads, c.uv_per_unit)
         silent = c.arrival_us - self.arrival_us > self.silence_us
         if c.arrival_us - self.arrival_us > self.forget_us:
             anew = True
@@ -181,7 +182,7 @@ class PlacedStream:
             anew = True
             self.counts["silences"] += 1
         if not anew:
-            for own, other, reason in zip(self.kind, kind, ("leads", "Hz", "microvolts"), strict=True):
+            for own, other, reason in zip(self.kind, kind, ("leads", "Hz", "the leads", "microvolts"), strict=True):
                 if own != other:
                     return reason
             if c.stop + self.duplicate < self.expected:

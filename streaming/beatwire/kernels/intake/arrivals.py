@@ -17,6 +17,7 @@ from beatwire.records.columns import (
     CHUNK_AT,
     CHUNK_COUNT,
     CHUNK_FIRST,
+    CHUNK_LEAD_NAMES,
     CHUNK_LEAD_OFF,
     CHUNK_LEADS,
     CHUNK_RATE_HZ,
@@ -47,6 +48,7 @@ from beatwire.records.slot_columns import (
     SLOT_CONFLICT,
     SLOT_EXPECTED,
     SLOT_LANE,
+    SLOT_LEAD_NAMES,
     SLOT_LEAD_OFF,
     SLOT_LEADS,
     SLOT_LIMITS,
@@ -62,7 +64,7 @@ from beatwire.records.slot_columns import (
 DONE, NO_LANE, NO_ROOM = range(3)  # of ``align_chunk``
 
 PLACED = 0  # codes of chunks; those from 21 on are reasons of align to reject one
-RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED, NO_BANK = range(21, 27)
+RATE_CHANGED, LEADS_COUNT_CHANGED, LEADS_RENAMED, BACKWARDS, UNITS_CHANGED, REFUSED, NO_BANK = range(21, 28)
 
 
 def leads_without_value(payload: U8, at: int, stride: int, leads: int, lead_off: int, j: int) -> int:
@@ -128,7 +130,7 @@ def align_row(
     slot, bank = int(chunks.slot[i]), int(chunks.bank[i])
     state, own = streams.slots[slot], limits[streams.slots[slot, SLOT_BANK]]
     session, first, count = int(ints[CHUNK_SESSION]), int(ints[CHUNK_FIRST]), int(ints[CHUNK_COUNT])
-    leads, arrived_us = int(ints[CHUNK_LEADS]), int(ints[CHUNK_ARRIVED_US])
+    leads, names, arrived_us = int(ints[CHUNK_LEADS]), int(ints[CHUNK_LEAD_NAMES]), int(ints[CHUNK_ARRIVED_US])
     nanovolts = int(math.floor(1000.0 * floats[CHUNK_UV_PER_UNIT] + 0.5))
     same = state[SLOT_SESSION] == session
     fresh_start = state[SLOT_EXPECTED] < 0 or not same
@@ -144,6 +146,9 @@ def align_row(
         if state[SLOT_BANK] != bank:
             expected[i] = state[SLOT_BANK]
             return LEADS_COUNT_CHANGED if state[SLOT_LEADS] != leads else RATE_CHANGED
+        if state[SLOT_LEAD_NAMES] != names:
+            expected[i] = state[SLOT_LEAD_NAMES]
+            return LEADS_RENAMED
         if state[SLOT_NANOVOLTS] != nanovolts:
             expected[i] = state[SLOT_NANOVOLTS]
             return UNITS_CHANGED
@@ -180,6 +185,7 @@ def align_row(
         state[SLOT_PENDING] = 0
         state[SLOT_MASK_FROM] = first
         state[SLOT_NANOVOLTS] = nanovolts
+        state[SLOT_LEAD_NAMES] = names
         restart(streams.slots, slot, rows, first, known)
     note_conflict(streams.slots, slot, rows, max(first, int(state[SLOT_EXPECTED])), conflict, arrived_us)
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))

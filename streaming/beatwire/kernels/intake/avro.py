@@ -10,12 +10,14 @@ import math
 from beatwire.records import F64, I16, I64, U8
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages, StreamIds
 from beatwire.records.columns import (
+    CHUNK_ARRIVED_US,
     CHUNK_AT,
     CHUNK_COUNT,
     CHUNK_FIRST,
     CHUNK_ID_AT,
     CHUNK_ID_HASH,
     CHUNK_ID_SIZE,
+    CHUNK_LEAD_NAMES,
     CHUNK_LEAD_OFF,
     CHUNK_LEADS,
     CHUNK_RATE_HZ,
@@ -29,6 +31,7 @@ from beatwire.records.columns import (
 OK, JSON, MALFORMED, NEWER, EMPTY, LEADS, RATE, LENGTH, TOO_BIG, STREAM_ID, CALIBRATION, INDEX, LEAD_OFF, SCHEMA_ID = (
     range(14)
 )
+MILLISECONDS, SECONDS = 14, 15
 
 MAX_BYTES = 65_536  # of a message: seconds of twelve leads at 1,000 Hz
 MAX_ID = 64  # bytes of a stream id
@@ -37,6 +40,9 @@ MAX_LEADS = 12
 MIN_RATE_HZ, MAX_RATE_HZ = 50.0, 4000.0
 MAX_UV_PER_UNIT = 1e6
 MAX_INDEX = 1 << 53  # sample indices and microseconds stay exact as doubles, which JSON readers use
+# A time that is the present in another unit, to an hour: as microseconds it would be a day of January 1970. Nothing is
+# known before ``KNOWN_US``, in 2001.
+PRESENT_US, KNOWN_US = 3_600_000_000, 1_000_000_000_000_000
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619  # FNV-1a, 32 bits: the hash of a stream id
 
 
@@ -71,27 +77,29 @@ def read_double(buffer: U8, at: int) -> float:
     return sign * math.ldexp(float(mantissa | (1 << 52)), exponent - 1075)
 
 
-def skip_strings(buffer: U8, at: int, stop: int) -> tuple[int, int]:
-    """Skip an array of strings: their number and the position after it; -1 if it is cut off."""
-    total = 0
+def read_names(buffer: U8, at: int, stop: int) -> tuple[int, int, int]:
+    """Read an array of strings: their number, their hash, and the position after it; -1 if it is cut off."""
+    total, digest = 0, FNV_OFFSET
     while True:
         count, at = read_long(buffer, at, stop)
         if at < 0:
-            return 0, -1
+            return 0, 0, -1
         if count == 0:
-            return total, at
+            return total, digest, at
         if count < 0:
             count = -count
             _, at = read_long(buffer, at, stop)
             if at < 0:
-                return 0, -1
+                return 0, 0, -1
         if count < 0 or count > stop - at:
-            return 0, -1
+            return 0, 0, -1
         total += count
         for _ in range(count):
             size, at = read_long(buffer, at, stop)
             if at < 0 or size < 0 or size > stop - at:
-                return 0, -1
+                return 0, 0, -1
+            digest = hashed(digest, buffer, at, size)
+            digest = ((digest ^ (size & 255)) * FNV_PRIME) & 0xFFFFFFFF  # where a name ends
             at += size
 
 
@@ -105,7 +113,7 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
     schema_id
         Id that a message in Confluent framing must have; -1 accepts any.
     ints : int64 [m, CHUNK_COLUMNS], written
-        But for CHUNK_ARRIVED_US.
+        But for CHUNK_ARRIVED_US, which is read.
     floats : float64 [m, CHUNK_FLOATS], written
         Rate, microvolts per unit; of a message that is rejected the number that is wrong.
     code : int16 [m], written
@@ -154,7 +162,7 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
         wrong[CHUNK_WRONG] = stop - begin
         return
     rate_hz = read_double(payload, at)
-    leads, at = skip_strings(payload, at + 8, stop)
+    leads, row[CHUNK_LEAD_NAMES], at = read_names(payload, at + 8, stop)
     if at < 0 or stop - at < 8:
         wrong[CHUNK_WRONG] = stop - begin
         return
@@ -200,12 +208,28 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
         code[i] = INDEX
     else:
         row[CHUNK_COUNT] = size // (2 * leads)
-        code[i] = OK
+        code[i] = unit_of(int(row[CHUNK_TIME_US]), int(row[CHUNK_ARRIVED_US]))
+        if code[i] != OK:
+            wrong[CHUNK_WRONG] = row[CHUNK_TIME_US]
+
+
+def unit_of(time_us: int, arrived_us: int) -> int:
+    """Return MILLISECONDS or SECONDS if a time is that of the arrival in such a unit, else OK."""
+    if arrived_us >= KNOWN_US:
+        if abs(time_us - arrived_us // 1_000) <= PRESENT_US // 1_000:
+            return MILLISECONDS
+        if abs(time_us - arrived_us // 1_000_000) <= PRESENT_US // 1_000_000:
+            return SECONDS
+    return OK
 
 
 def hash_of(payload: U8, at: int, size: int) -> int:
     """Return the hash of ``size`` bytes of the payload: FNV-1a, 32 bits."""
-    digest = FNV_OFFSET
+    return hashed(FNV_OFFSET, payload, at, size)
+
+
+def hashed(digest: int, payload: U8, at: int, size: int) -> int:
+    """Return a hash that goes on with ``size`` bytes of the payload."""
     for k in range(at, at + size):
         digest = ((digest ^ int(payload[k])) * FNV_PRIME) & 0xFFFFFFFF
     return digest
