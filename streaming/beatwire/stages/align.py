@@ -174,7 +174,7 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
     n, admission = len(given.slot), state.admission
     strays: list[int] = []
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
-    durations = partial(_durations, state.settings)
+    durations = partial(durations_of, state.settings)
     grouped = Grouped(given, len(state.directory.names))
     streams, run = StreamState(state.slots, state.anchors), grouped.all
     stops: list[Stop] = []
@@ -213,7 +213,7 @@ def _make_room(state: State) -> None:
         state.anchors = np.concatenate([state.anchors, np.zeros((missing, clock.ANCHOR_COLUMNS), np.int64)])
 
 
-def _durations(s: Settings, rate_hz: float) -> list[int]:
+def durations_of(s: Settings, rate_hz: float) -> list[int]:
     """Return the durations of a bank by ``LIMIT_COLUMNS``."""
     samples = [max(1, round(d * rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
     last = longest_hole(rate_hz, s.bridge_s), math.ceil(MARK_S * rate_hz)
