@@ -7,7 +7,7 @@ each tick has is drawn. Its epochs begin as those of `beatwire.kafka.consuming.p
 import random
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -21,11 +21,13 @@ from beatwire.kafka.consuming.replay import find_starts
 from beatwire.kafka.publishing.sink import StaleError
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import LimitChange, Outgoing, RawTick
+from beatwire.records import Bank, LimitChange, Outgoing, RawTick
 from beatwire.records.feed import Watched
 from beatwire.records.letters import Addresses
 from beatwire.service.interfaces import NoStaff
 from beatwire.service.monitor import Monitor
+from beatwire.stages import align
+from beatwire.stages.support.streams.admission import Admission
 from beatwire.wire import names
 from confluent_kafka import TopicPartition
 from memory_log import Commits, Log
@@ -33,6 +35,22 @@ from memory_log import Commits, Log
 PASS_S = 10.0  # a replay is a few passes: all the same by law 1, and several times as fast
 NO_ID = SimpleNamespace(ask=lambda: None, known=None, wait=lambda: None)  # of the topic: a log of memory has none
 STALE = ("lost", "published")  # what became of a tick whose outcome is unknown
+
+
+class OneBank(Settings):
+    """Settings with which the bank of most devices is open from the beginning on.
+
+    The first chunk of a worker opens its bank at once, be it a stray. Which one that is depends on what the worker has.
+    """
+
+    def admission(self, admits: Callable[[list[Bank], list[int]], bool] | None = None) -> Admission:
+        """Return an admission with this bank."""
+        admission = super().admission(admits)
+        admission.banks.append(Bank(0, 250.0, 1))
+        admission.lanes.append(0)
+        admission.free.append([])
+        admission.durations = np.array([align.durations_of(self.align(), 250.0)], np.int64)
+        return admission
 
 
 class Staff(NoStaff):
@@ -99,7 +117,7 @@ class Worker:
         self._banks: dict[int, Any] = {}
         self._turns = 0
         self.monitor = Monitor(
-            Pipeline(Settings(pass_s=PASS_S)), self, self, staff=Staff(log), read_alerts=log.active_alerts,  # type: ignore[arg-type]
+            Pipeline(OneBank(pass_s=PASS_S)), self, self, staff=Staff(log), read_alerts=log.active_alerts,  # type: ignore[arg-type]
             clock_us=lambda: log.now_us, clock_s=lambda: log.now_us / 1e6,
         )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """A drawn ward in several partitions: devices of many kinds, messages that are refused, and changes of limits.
 
-A device is of one kind:
+A device is of one kind or of two:
 
     steady    goes on
     rare      has a rate of its own: it waits for a bank
@@ -10,6 +10,10 @@ A device is of one kind:
     strayed   now and then a chunk of another device comes under its id, with another rate or number of leads
     rivals    two senders of one id take turns
     off       leads go off, or the signal is flat
+    hasty     begins a session every few seconds, for a while; its signal is noise, for another while
+    late      stores what it has, and sends it later, at once or message by message, some of it twice
+    stranger  for a while each of its chunks comes behind one that does not fit it: far back, of other units or rate
+    leaps     now and then a chunk is counted wrongly, far ahead or far back
 
 Beside them come messages that are refused: garbage, JSON without samples, and chunks of devices that never send enough
 for a bank. Ids of those come in several partitions.
@@ -17,6 +21,7 @@ for a bank. Ids of those come in several partitions.
 
 import json
 import random
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,49 +30,143 @@ from beatwire.records import LimitChange
 from beatwire.wire.avro import encode_chunk
 from laws import START_US
 from memory_log import Log, Sent
+from numpy.typing import NDArray
 
-KINDS = ("steady", "rare", "session", "jumps", "silent", "strayed", "rivals", "off")
+KINDS = (
+    "steady",
+    "rare",
+    "session",
+    "jumps",
+    "silent",
+    "strayed",
+    "rivals",
+    "off",
+    "hasty",
+    "late",
+    "stranger",
+    "leaps",
+)
+TROUBLES = ("rare", "session", "silent", "strayed", "rivals", "hasty", "stranger", "stranger", "leaps")
 RATES_HZ = (200.0, 500.0, 360.0)  # of devices of which there are few; others have 250 Hz
 STRAY_HZ = (77.0, 93.5, 111.0)
 ECG = {
     rate_hz: [synthesise((3, k), rate_hz=rate_hz, seconds=60.0).recording.samples[0] for k in range(2)]
     for rate_hz in (250.0, *RATES_HZ)
 }
+MISFITS = ("units", "units", "behind", "rate")
 LIMITS = ({"tachycardia": 52.0, "bradycardia": 50.0, "pause": 2.0}, {"tachycardia": 250.0}, {"bradycardia": 100.0})
 
 
-def device(rng: random.Random, stream: str, kind: str, begin_s: float, end_s: float) -> list[Sent]:
-    """Return the messages of a device."""
-    rate_hz = rng.choice(RATES_HZ) if kind == "rare" else 250.0
-    ecg, session, first, at, clock_us = rng.choice(ECG[rate_hz]), 1, 0, 0, START_US
-    now_s, flat_until, lead_off, sent = begin_s, 0.0, 0, list[Sent]()
-    change_s = begin_s + rng.uniform(5, 60)
-    while now_s < end_s:
-        if now_s >= change_s:
-            change_s = now_s + rng.uniform(5, 60)
-            if kind == "session":
-                first, session = 0, session + 1
-            elif kind == "jumps":
+class Device:
+    """A device: its messages so far, and how it goes on."""
+
+    def __init__(self, rng: random.Random, stream: str, kinds: Sequence[str], begin_s: float) -> None:
+        self.rng, self.stream, self.kinds, self.now_s = rng, stream, kinds, begin_s
+        self.rate_hz = rng.choice(RATES_HZ) if "rare" in kinds else 250.0
+        self.ecg, self.session, self.first, self.at, self.clock_us = rng.choice(ECG[self.rate_hz]), 1, 0, 0, START_US
+        self.flat_until_s = self.noisy_until_s = self.hasty_until_s = self.stored_until_s = begin_s
+        self.stranger_until_s, self.misfit = begin_s, MISFITS[0]
+        self.lead_off, self.sent, self.stored = 0, list[Sent](), list[bytes]()
+
+    def send(self, end_s: float) -> list[Sent]:
+        """Send until ``end_s``; return the messages."""
+        change_s = self._next_change()
+        while self.now_s < end_s:
+            if self.now_s >= change_s:
+                self._change()
+                change_s = self._next_change()
+            if self.now_s < self.hasty_until_s and self.rng.random() < 0.3:
+                self._begin_session()
+            self._send_chunk()
+        self._send_stored()
+        return self.sent
+
+    def _next_change(self) -> float:
+        return self.now_s + self.rng.uniform(5, 60)
+
+    def _change(self) -> None:
+        rng = self.rng
+        match rng.choice(self.kinds):
+            case "session":
+                self._begin_session()
+            case "jumps":
                 by = rng.choice([30, 200, 5_000, 100_000])
-                first, clock_us = first + by, clock_us + round(by * 1e6 / rate_hz)
-            elif kind == "silent":
-                now_s += rng.choice([30.0, 61.0, 70.0, 130.0])
-            elif kind == "strayed":
-                sent.append(stray(rng, stream, now_s))
-            elif kind == "off" and rng.random() < 0.5:
-                lead_off = 1 - lead_off
-            elif kind == "off":
-                flat_until = now_s + rng.uniform(3, 12)
-            elif kind == "rivals":
-                sent += rivals(rng, stream, now_s)
-        n = round(rng.choice([0.5, 1.0, 1.0, 1.5]) * rate_hz)
-        samples = ecg[(at + np.arange(n)) % len(ecg)]
-        samples = np.zeros(n, np.int16) if now_s < flat_until else samples
-        now_s += n / rate_hz
-        value = encode_chunk(stream, session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=lead_off)
-        sent.append(Sent(START_US + round(now_s * 1e6), value, stream.encode()))
-        first, at, clock_us = first + n, at + n, clock_us + round(n * 1e6 / rate_hz)
-    return sent
+                self.first, self.clock_us = self.first + by, self.clock_us + round(by * 1e6 / self.rate_hz)
+            case "silent":
+                self.now_s += rng.choice([30.0, 61.0, 70.0, 130.0])
+            case "strayed":
+                self.sent.append(stray(rng, self.stream, self.now_s))
+            case "off" if rng.random() < 0.5:
+                self.lead_off = 1 - self.lead_off
+            case "off":
+                self.flat_until_s = self.now_s + rng.uniform(3, 12)
+            case "rivals":
+                self.sent += rivals(rng, self.stream, self.now_s)
+            case "hasty":
+                self.hasty_until_s = self.now_s + rng.uniform(0, 60)
+                self.noisy_until_s = self.now_s + rng.uniform(0, 60)
+            case "late":
+                self.stored_until_s = self.now_s + rng.uniform(1, 30)
+            case "stranger":
+                self.stranger_until_s, self.misfit = self.now_s + rng.uniform(0, 60), rng.choice(MISFITS)
+            case "leaps":
+                self._send(self.first + rng.choice([30_000, 500_000]), self._samples(125), self.now_s)
+            case _:
+                pass
+
+    def _begin_session(self) -> None:
+        self.first, self.session = 0, self.session + 1
+
+    def _samples(self, n: int) -> NDArray[np.int16]:
+        if self.now_s < self.flat_until_s:
+            return np.zeros(n, np.int16)
+        if self.now_s < self.noisy_until_s:
+            return np.random.default_rng(self.at).integers(-300, 300, n).astype(np.int16)
+        return self.ecg[(self.at + np.arange(n)) % len(self.ecg)]
+
+    def _send_chunk(self) -> None:
+        n = round(self.rng.choice([0.5, 1.0, 1.0, 1.5]) * self.rate_hz)
+        samples = self._samples(n)
+        self.now_s += n / self.rate_hz
+        if self.now_s < self.stranger_until_s:
+            self._send_misfit()
+        if self.now_s >= self.stored_until_s and self.stored:
+            self._send_stored()
+        self._send(self.first, samples, self.now_s, stores=self.now_s < self.stored_until_s)
+        self.first, self.at = self.first + n, self.at + n
+        self.clock_us += round(n * 1e6 / self.rate_hz)
+
+    def _send_misfit(self) -> None:
+        """Send what does not fit the stream."""
+        match self.misfit:
+            case "behind" if self.first > 70 * self.rate_hz:
+                self._send(self.rng.randrange(1, 2_000), self._samples(100), self.now_s)
+            case "rate":
+                self._send(self.first, self._samples(100), self.now_s, rate_hz=self.rng.choice(STRAY_HZ))
+            case _:
+                self._send(self.first, self._samples(100), self.now_s, uv_per_unit=3.0)
+
+    def _send(
+        self, first: int, samples: NDArray[np.int16], now_s: float, *, stores: bool = False, **named: float
+    ) -> None:
+        clock_us = self.clock_us + round((first - self.first) * 1e6 / self.rate_hz)
+        rate_hz = named.pop("rate_hz", self.rate_hz)
+        value = encode_chunk(
+            self.stream, self.session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=self.lead_off, **named
+        )
+        if stores:
+            self.stored.append(value)
+        else:
+            self.sent.append(Sent(START_US + round(now_s * 1e6), value, self.stream.encode()))
+
+    def _send_stored(self) -> None:
+        """Send what is stored, slowly or at once; some of it again."""
+        spacing_s = self.rng.choice([0.0, 0.05, 0.4])
+        again = self.stored[: self.rng.choice([0, 0, 3])]
+        for value in (*self.stored, *again):
+            self.sent.append(Sent(START_US + round(self.now_s * 1e6), value, self.stream.encode()))
+            self.now_s += spacing_s
+        self.stored.clear()
 
 
 def stray(rng: random.Random, stream: str, now_s: float) -> Sent:
@@ -118,16 +217,20 @@ class Ward(NamedTuple):
 
 
 def ward(rng: random.Random) -> Ward:
-    """Return a drawn ward."""
-    end_s, partitions = rng.choice([50.0, 90.0, 150.0, 230.0]), list[list[Sent]]()
-    for p in range(rng.choice([2, 2, 3, 4])):
-        sent = device(rng, f"bed-{p}", "steady", rng.uniform(0, 0.5), end_s)
-        for k in range(rng.choice([0, 1, 1, 2])):
-            kind = rng.choice(KINDS)
+    """Return a drawn ward.
+
+    A steady device is replayed for two minutes, and with it all of its partition: half of the partitions have none.
+    """
+    end_s, partitions = rng.choice([50.0, 90.0, 150.0, 230.0, 330.0]), list[list[Sent]]()
+    for p in range(rng.choice([1, 2, 2, 3])):
+        has_bed = rng.random() < 0.5
+        sent = Device(rng, f"bed-{p}", ["steady"], rng.uniform(0, 0.5)).send(end_s) if has_bed else []
+        for k in range(rng.choice([0, 1, 1, 2]) if has_bed else rng.choice([1, 1, 2])):
+            kinds = rng.choices(KINDS if has_bed else TROUBLES, k=rng.choice([1, 2]))
             begin_s = rng.choice([1.0, rng.uniform(1, end_s - 20)])
             stop_s = rng.choice([end_s, rng.uniform(begin_s + 10, end_s)])
-            sent += device(rng, f"{kind}-{p}-{k}", kind, begin_s, stop_s)
-        if rng.random() < 0.8:
+            sent += Device(rng, f"{'+'.join(kinds)}-{p}-{k}", kinds, begin_s).send(stop_s)
+        if rng.random() < 0.6:
             sent += refused(rng, end_s)
         partitions.append(sorted(sent, key=lambda one: one.arrived_us))
     limits = [
