@@ -218,6 +218,13 @@ RULES = (
         "found. Ends after {limit} s in which no session returns.",
         limit=Limit(30.0, "s"), prevents="analysis",
     ),
+    Rule(
+        27, "rate contradicted", "medium", True, False, "Rate contradicted",
+        "by the times of its chunks the rate is off by {value:+.1f} %",
+        "By the times of its chunks the stream's rate is off by more than {limit} %, for 30 s. Either the stated rate "
+        "is wrong, and with it the heart rate and all intervals, or the device's clock.",
+        limit=Limit(2.0, "%"), prevents="rate",
+    ),
 )  # fmt: skip
 # Rules of the service: no kernel knows them.
 INTERRUPTED = Rule(

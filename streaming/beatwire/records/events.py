@@ -14,9 +14,12 @@ LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, s
 CONFLICT       sessions of the stream take turns (``value`` 1) or do so no longer (0), see ``kernels.intake.senders``
 ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twice the time in which samples came (us),
                and 1 more while sessions take turns
+RATE           the times of the chunks say that the rate is off by ``value`` thousandths of a percent, 0: no longer, see
+               ``kernels.intake.stated_rate``
 DENIED         the trees call the peak at ``sample`` a beat, the network that judges their doubts does not
 """
 
 (
     RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED, DENIED,
-) = range(12)  # fmt: skip
+    RATE,
+) = range(13)  # fmt: skip

@@ -107,6 +107,7 @@ class Event:
     WATERMARK = events.WATERMARK
     CONFLICT = events.CONFLICT
     DENIED = events.DENIED
+    RATE = events.RATE
 
 
 class SlotColumns(NamedTuple):

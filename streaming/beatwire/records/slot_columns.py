@@ -30,6 +30,11 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_ARRIVED_AT      sample of the last ARRIVED event of the lane; -1: none
     SLOT_RETURN_US       arrival of the last chunk with which a session came back
     SLOT_CONFLICT        whether sessions take turns
+    SLOT_RATE_CELL       cell of the last chunk whose time was compared with the rate (``kernels.intake.stated_rate``)
+    SLOT_RATE_FULL       complete cells before it, at most RATE_STEPS + 1; -1: nor will it be complete
+    SLOT_RATE_WRONG      1 if the last event of it said that the rate is contradicted
+    SLOT_RATE_FIRST, SLOT_RATE_TIME_US  first sample of the first chunk of that cell, and its time
+    SLOT_RATE_LEASTS     least times of that cell and of the RATE_STEPS before it, a column each, the newest first
     SLOT_OTHER_COUNT     sessions before this one that are remembered: pairs in columns SLOT_OTHERS + 2 k and + 1, the
                          session and the arrival of its last chunk
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
@@ -43,7 +48,11 @@ SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_L
 SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
 SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_FINAL, SLOT_ABSENT, SLOT_MARKS, SLOT_MARKED, SLOT_AHEAD_MARKED = range(15, 22)
 SLOT_USED_TICK, SLOT_USED_US, SLOT_ACTIVE_US, SLOT_ARRIVED_AT = range(22, 26)
-SLOT_LEAD_NAMES, SLOT_RETURN_US, SLOT_CONFLICT, SLOT_OTHER_COUNT, SLOT_OTHERS = range(26, 31)
+SLOT_LEAD_NAMES, SLOT_RETURN_US, SLOT_CONFLICT = range(26, 29)
+SLOT_RATE_CELL, SLOT_RATE_FULL, SLOT_RATE_WRONG, SLOT_RATE_FIRST, SLOT_RATE_TIME_US, SLOT_RATE_LEASTS = range(29, 35)
+RATE_STEPS = 3
+SLOT_OTHER_COUNT = SLOT_RATE_LEASTS + RATE_STEPS + 1
+SLOT_OTHERS = SLOT_OTHER_COUNT + 1
 MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
 SLOT_PENDING = SLOT_OTHERS + 2 * MOST_OTHERS
 FIRST_PENDING = SLOT_PENDING + 1
@@ -69,6 +78,7 @@ def new_slots(n: int) -> I64:
     """Return ``n`` slots without a stream, int64 [n, SLOT_COLUMNS]."""
     slots = np.zeros((n, SLOT_COLUMNS), np.int64)
     none = [SLOT_LANE, SLOT_BANK, SLOT_EXPECTED, SLOT_TICK, SLOT_BEFORE_JUMP, SLOT_USED_TICK, SLOT_ARRIVED_AT]
+    none += [SLOT_RATE_CELL, SLOT_RATE_FULL]
     slots[:, none] = -1
     slots[:, [SLOT_MARKS, SLOT_MARKED]] = NEVER_MARKED
     return slots

@@ -48,6 +48,7 @@ TRIGEMINY = NUMBERS["trigeminy"]
 FREQUENT = NUMBERS["frequent ventricular beats"]
 SUPRAVENTRICULAR = NUMBERS["supraventricular tachycardia"]
 CONFLICTING = NUMBERS["conflicting senders"]
+RATE_CONTRADICTED = NUMBERS["rate contradicted"]
 RULES = len(TABLE)
 RULES_PER_COLUMN = 7  # bytes of an int64 of ``SINCE``: the sign is not used
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)

@@ -39,6 +39,7 @@ from beatwire.kernels.alerts.alert_state import (
     NO_DATA,
     NOT_MONITORED,
     POSSIBLE_BITS,
+    RATE_CONTRADICTED,
     RULES,
     SATURATED,
     SESSION,
@@ -102,6 +103,7 @@ from beatwire.records.events import (
     GAP,
     LEADS_CHANGED,
     LIMITS_CHANGED,
+    RATE,
     RESTART,
     WATERMARK,
 )
@@ -240,6 +242,8 @@ def apply_rules(
             add_gap(row[SIGNAL:SINCE], sample, value, lengths)
         elif kind == CONFLICT:
             n = set_alert(row, slot, CONFLICTING, value != 0, sample, 0.0, transitions, n)
+        elif kind == RATE:
+            n = set_alert(row, slot, RATE_CONTRADICTED, value != 0, sample, value / 1000.0, transitions, n)
         elif kind == ARRIVED:
             if row[SIGNAL + MARK] > 0:  # all beats before the mark before are known
                 n = pass_time(row, slot, int(row[SIGNAL + MARK_AT]) + 1, lengths, transitions, n)

@@ -20,6 +20,7 @@ from beatwire.kernels.intake.events import write_event
 from beatwire.kernels.intake.holes import reach_of
 from beatwire.kernels.intake.pending import add_pending, drop_pending, pending_until
 from beatwire.kernels.intake.ring import FILL, MARK
+from beatwire.kernels.intake.stated_rate import forget_rate
 from beatwire.records import I64
 from beatwire.records.alignment import AlignRows, SampleRun
 from beatwire.records.columns import (
@@ -121,6 +122,7 @@ def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> 
     slots[slot, SLOT_FINAL] = slots[slot, SLOT_ABSENT] = sample
     slots[slot, SLOT_MARKS] = slots[slot, SLOT_MARKED] = NEVER_MARKED
     slots[slot, SLOT_ARRIVED_AT] = -1
+    forget_rate(slots[slot])
     next_pass(slots, slot, rows)
     put_event(slots, slot, rows, RESTART, sample, value)
 

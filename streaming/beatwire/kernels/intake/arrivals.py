@@ -10,6 +10,7 @@ import math
 from beatwire.kernels.intake.align import open_pass, place_run, put_event, restart
 from beatwire.kernels.intake.clock import anchor
 from beatwire.kernels.intake.senders import change_session, note_conflict, note_use
+from beatwire.kernels.intake.stated_rate import NOTHING_DUE, note_rate
 from beatwire.records import F64, I64, U8
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
 from beatwire.records.columns import (
@@ -25,7 +26,7 @@ from beatwire.records.columns import (
     CHUNK_TIME_US,
     CHUNK_UV_PER_UNIT,
 )
-from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
+from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED, RATE
 from beatwire.records.slot_columns import (
     DUPLICATES,
     EVENT_ROWS,
@@ -191,6 +192,9 @@ def align_row(
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
     new = max(first, int(state[SLOT_EXPECTED]))  # samples before it have the time that they came with
     anchor(streams.anchors[slot], slot, rows, session, new, zero_us, floats[CHUNK_RATE_HZ], fresh_start)
+    off_by = note_rate(state, first, zero_us, floats[CHUNK_RATE_HZ])
+    if off_by != NOTHING_DUE:
+        put_event(streams.slots, slot, rows, RATE, new, off_by)
     if chunks.limits[i] > state[SLOT_LIMITS]:
         state[SLOT_LIMITS] = chunks.limits[i]
         put_event(streams.slots, slot, rows, LIMITS_CHANGED, unseen_from(state, first), int(chunks.limits[i]))
@@ -267,7 +271,7 @@ def align_chunk(
     if state[SLOT_LANE] < 0 or (anew and state[SLOT_BANK] != chunks.bank[i]):
         return NO_LANE
     holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
-    need = 3 * MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
+    need = 3 * MAX_PENDING + 7 + values // limits[state[SLOT_BANK], LIMIT_PASS]
     if holes:
         need += 2 * values
     if (
