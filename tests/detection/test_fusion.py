@@ -48,7 +48,8 @@ def test_a_peak_has_the_levels_of_all_leads_in_any_cut() -> None:
     _, each = bounded_response_of(x, one, base, BLOCK)
     right = half_up(nms.Settings().right_s * RATE_HZ)
     assert len(found) > 40
-    for c, _, median, quantile, _, _, _, _, least, speaking in found:
+    for c, _, median, quantile, _, _, _, _, least, speaking, muted in found:
+        assert muted == 0
         levels = [levels_of(f, base, BLOCK, c + right + 1) for f in each]
         if levels[0] is None:
             assert (least, speaking) == (-1, 0)

@@ -1,6 +1,7 @@
-"""Law of leads: a clean lead added costs nothing; and how noise is put on one lead."""
+"""Law of leads: a clean lead added costs nothing, whatever size it states; and how noise is put on one lead."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,19 @@ from beatwire.evaluation.beats.one_lead import (
     one_lead_costs,
 )
 from beatwire.evaluation.records import AnnotatedRecord, read_annotated
-from beatwire.records import I16
+from beatwire.offline.analyze import analyze
+from beatwire.recordings import NO_VALUE, Recording
+from beatwire.records import I16, I64
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from laws import Signal
 from steps import beats_of
 
 SECONDS = 150
+SIZED = ("mitdb/101", "mitdb/106", "mitdb/116", "mitdb/230", "svdb/821", "svdb/843", "qtdb/sel16265", "qtdb/sele0122")
+BEGIN_S, NEAR_S = 40.0, 0.15
+MOST = 2  # beats that differ
 FEW = ("mitdb/114", "svdb/821", "qtdb/sele0126")  # of which noise once hid most beats
 
 
@@ -64,3 +73,49 @@ def test_the_cost_is_that_against_the_other_leads_alone(ecg_folder: Path) -> Non
     assert all(row["cost"] == row["others"] - row["all"] for row in costs["rows"])
     assert (costs["records"], costs["failed"]) == (1, [])
     assert len(one_lead_as_text(costs).splitlines()) == 4
+
+
+@cache
+def two_leads(folder: Path, name: str) -> tuple[Recording, list[I64]]:
+    """Return the beginning of a record, two leads, and the beats of each alone."""
+    source, _, record = name.partition("/")
+    whole = read_annotated(folder / source, record).recording
+    n = round(BEGIN_S * whole.rate_hz)
+    two = replace(whole, samples=whole.samples[:2, :n], leads=whole.leads[:2])
+    return two, [beats_in(two, two.samples[lead : lead + 1]) for lead in range(2)]
+
+
+def beats_in(recording: Recording, samples: I16) -> I64:
+    """Return the beats of other samples of a recording."""
+    return np.asarray(
+        analyze(replace(recording, samples=samples, leads=recording.leads[: len(samples)])).beats["sample"]
+    )
+
+
+def scaled(lead: I16, times: float) -> I16:
+    """Return a lead that states so many times its size."""
+    values = np.clip(np.rint(times * (lead - np.median(lead))), -32767, 32767)
+    return np.where(lead == NO_VALUE, NO_VALUE, values).astype(np.int16)
+
+
+@settings(deadline=None, max_examples=draws(40))
+@given(name=st.sampled_from(SIZED), lead=st.integers(0, 1), times=st.floats(-1.0, 1.3).map(lambda power: 10.0**power))
+def test_a_lead_that_states_a_wrong_size_hides_no_beat_of_the_other(
+    ecg_folder: Path, name: str, lead: int, times: float
+) -> None:
+    two, alone = two_leads(ecg_folder, name)
+    samples = two.samples.copy()
+    samples[lead] = scaled(samples[lead], times)
+    found, expected = beats_in(two, samples), alone[1 - lead]
+    missed = np.abs(expected[:, np.newaxis] - found).min(axis=1) > NEAR_S * two.rate_hz
+    assert missed.sum() <= MOST, (expected[missed] / two.rate_hz).tolist()
+
+
+@settings(deadline=None, max_examples=draws(40))
+@given(name=st.sampled_from(SIZED), times=st.floats(0.0, 1.3).map(lambda power: 10.0**power))
+def test_two_leads_that_state_a_wrong_size_hide_no_beat(ecg_folder: Path, name: str, times: float) -> None:
+    two, alone = two_leads(ecg_folder, name)
+    samples = np.stack([scaled(lead, times) for lead in two.samples])
+    found, expected = beats_in(two, samples), alone[0]
+    missed = np.abs(expected[:, np.newaxis] - found).min(axis=1) > NEAR_S * two.rate_hz
+    assert missed.sum() <= MOST, (expected[missed] / two.rate_hz).tolist()

@@ -40,13 +40,17 @@ class PeakScratch(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A candidate peak: its sample, its height, and the median, largest and least of the last five block maxima."""
+    """A candidate peak: its sample, its height, and the median, largest and least of the last five block maxima.
+
+    muted  a bit for each lead that its features leave out
+    """
 
     sample: int
     height: int
     level: int
     largest_maximum: int
     least_maximum: int
+    muted: int
 
 
 class Trees(NamedTuple):

@@ -54,10 +54,10 @@ PEAK_COLUMNS = 7
 JUMP_STOP, JUMP_LIMIT, JUMP_AFTER = range(3)
 JUMP_COLUMNS = 3
 
-# ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), and the number of
-# leads that have a level.
-BOUND_MOST, BOUND_LEAST, BOUND_LEADS = range(3)
-BOUND_COLUMNS = 3
+# ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), the number of leads
+# that have a level, and a bit for each lead that is muted at the peak (``kernels.detection.fusion``).
+BOUND_MOST, BOUND_LEAST, BOUND_LEADS, BOUND_MUTED = range(4)
+BOUND_COLUMNS = 4
 
 # ``PeakTable.blocks``: the sample after a block, and its largest f.
 BLOCK_END, BLOCK_MAXIMUM = range(2)

@@ -105,7 +105,7 @@ class PeakTable(NamedTuple):
 
     found   int64 [n]           peaks of each lane
     peaks   int64 [n, most, 7]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
-    bounds  int64 [n, most, 3]  columns ``BOUND_MOST``, ``BOUND_LEAST``, ``BOUND_LEADS``; of one lead [n, 1, 3], not set
+    bounds  int64 [n, most, 4]  columns ``BOUND_MOST``, ... of ``records.columns``; of one lead [n, 1, 4], not set
     closed  int64 [n]           blocks of the level of each lane that became complete
     blocks  int64 [n, most, 2]  columns ``BLOCK_END``, ``BLOCK_MAXIMUM``
     """

@@ -17,6 +17,11 @@ it begins anew, so nothing is left of what was before.
     LEVEL_NUMBER                 b, UNKNOWN: nothing
     LEVEL_MEDIAN, LEVEL_QUANTILE the median and the quantile
     LEVEL_MOST, LEVEL_LEAST      the largest and the least of the last five maxima, without those of disturbed blocks
+    LEVEL_DISTURBED              b if the lead has had disturbed blocks alone
+    LEVEL_MUTED                  b if it is *muted*: so it was, and another lead has beats
+
+Nothing of a muted lead counts: it has no part in the response, in the level, and in the features of peaks. Where a lead
+is disturbed and no other one has beats, the level is that of the response of all.
 """
 
 from beatwire.kernels.detection.jumps import limit_of_jumps
@@ -49,6 +54,7 @@ from beatwire.records.columns import (
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
+    BOUND_MUTED,
     JUMP_STOP,
     PEAK_CEILING,
     PEAK_MEDIAN,
@@ -57,12 +63,13 @@ from beatwire.records.columns import (
 )
 from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 
-LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST = range(5)
-LEVEL_COLUMNS = 5
+LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST, LEVEL_DISTURBED, LEVEL_MUTED = range(7)
+LEVEL_COLUMNS = 7
 MAXIMA_ABSENT = MAXIMA_COLUMNS  # a further column of ``maxima``: 1 if the lead is absent in the block that has begun
 LEAD_COLUMNS = MAXIMA_COLUMNS + 1
 BOUND = 3  # halves of the level of a lead
 NO_LIMIT = 1 << 31  # above every response, which is int32
+MUTED = -1  # in place of a limit
 UNKNOWN = -1
 
 
@@ -74,11 +81,24 @@ def count_active(maxima: I64) -> int:
     return active
 
 
-def limit_of(row: I64, active: int) -> int:
-    """Return the response of a lead above which it is bounded: 0 if it has been disturbed and others are active."""
+def has_beats(maxima: I64, low: int) -> bool:
+    """Return True if the level of a lead is known from blocks, and beats may be as low: ``low`` is their least."""
+    found = False
+    for lead in range(maxima.shape[0]):
+        found = found or (maxima[lead, MAXIMA_KNOWN] > 0 and maxima[lead, MAXIMA_MEDIAN] >= low)
+    return found
+
+
+def limit_of(row: I64, active: int, beats: bool) -> int:
+    """Return the response of a lead above which it is bounded, ``MUTED`` of a muted one."""
     if row[MAXIMA_KNOWN] == 0:
-        return 0 if row[MAXIMA_COMPLETE] > 0 and active > 1 else NO_LIMIT
+        return MUTED if beats and is_disturbed(row) else NO_LIMIT
     return limit_at(int(row[MAXIMA_MEDIAN]), active)
+
+
+def is_disturbed(row: I64) -> bool:
+    """Return True if a lead has had disturbed blocks alone."""
+    return bool(row[MAXIMA_KNOWN] == 0 and row[MAXIMA_COMPLETE] > 0)
 
 
 def limit_at(median: int, active: int) -> int:
@@ -92,12 +112,15 @@ def bounded(value: int, limit: int) -> int:
     return value - over + (over >> 3)
 
 
-def write_levels(maxima: I64, number: int, levels: I64) -> None:
-    """Write the levels with which block ``number`` begins."""
+def write_levels(maxima: I64, number: int, low: int, levels: I64) -> None:
+    """Write the levels with which block ``number`` begins; ``low`` as of ``has_beats``."""
+    beats = has_beats(maxima, low)
     for lead in range(maxima.shape[0]):
         own, row = maxima[lead], levels[number % levels.shape[0], lead]
         recent, cut = min(LEVEL_BLOCKS, int(own[MAXIMA_COMPLETE])), int(own[MAXIMA_CUT])
         row[LEVEL_NUMBER] = UNKNOWN
+        row[LEVEL_DISTURBED] = number if is_disturbed(own) else UNKNOWN
+        row[LEVEL_MUTED] = row[LEVEL_DISTURBED] if beats else UNKNOWN
         if own[MAXIMA_KNOWN] > 0:
             undisturbed = count_undisturbed(own, number - 1, recent, cut)
             row[LEVEL_NUMBER] = number
@@ -106,6 +129,15 @@ def write_levels(maxima: I64, number: int, levels: I64) -> None:
             if undisturbed > 0:
                 row[LEVEL_MOST] = rank(own, number - 1, recent, 1, cut)
                 row[LEVEL_LEAST] = rank(own, number - 1, recent, undisturbed, cut)
+
+
+def leads_that(are: int, levels: I64, number: int) -> int:
+    """Return a bit for each lead that is disturbed, or muted, in block ``number``; ``are`` is that column."""
+    found = 0
+    for lead in range(levels.shape[1]):
+        if levels[number % levels.shape[0], lead, are] == number:
+            found |= 1 << lead
+    return found
 
 
 def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
@@ -149,6 +181,7 @@ def respond_leads(
                 own[lead, MAXIMA_ABSENT] = 0
                 for b in range(levels.shape[0]):
                     levels[b, lead, LEVEL_NUMBER] = UNKNOWN
+                    levels[b, lead, LEVEL_DISTURBED] = levels[b, lead, LEVEL_MUTED] = UNKNOWN
         wait()
     at = max(lowest, int(fresh.start[i]) - delay)
     end = int(fresh.stop[i]) - delay
@@ -159,18 +192,18 @@ def respond_leads(
         number = at // block
         n = min(most, end - at, (number + 1) * block - at)
         ends = at + n == (number + 1) * block
-        active = count_active(own)
+        active, beats = count_active(own), has_beats(own, low)
         for j in range(member(), n, WIDTH):
             total[j] = 0
         for lead in range(own.shape[0]):
             if box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, limit, work) and member() == 0:
                 jumps[JUMP_STOP] = fresh.stop[i]
-            sums, bound = work[1], limit_of(own[lead], active)
+            sums, bound = work[1], limit_of(own[lead], active, beats)
             absent = has_absent(rings.x[lane, lead], lowest, at - delay, n + 2 * delay)
             if absent:
                 mute(rings.x[lane, lead], lowest, at, n, delay, sums)
                 absent = has_absent(rings.x[lane, lead], lowest, at, n)
-            for j in range(member(), n, WIDTH):
+            for j in range(member(), n if bound != MUTED else 0, WIDTH):
                 total[j] += bounded(int(sums[j]), bound)
             if member() == 0:
                 own[lead, MAXIMA_ABSENT] |= absent
@@ -191,7 +224,7 @@ def respond_leads(
                 own[lead, MAXIMA_ABSENT] = 0
             wait()
         if ends and member() == 0:
-            write_levels(own, number + 1, levels)
+            write_levels(own, number + 1, low, levels)
         store(total, n, rings.f[lane], at)
         at += n
 
@@ -202,7 +235,8 @@ def level_peaks(
     """Replace the levels that ``kernels.detection.nms.suppress`` wrote by those of several leads.
 
     They are those of the blocks that are complete when a peak is decided, ``right`` samples after it, of the leads that
-    have values around it.
+    have values around it. Where other leads are muted by then, they are those with which the peak's block began. Of a
+    disturbed lead no level is known, so where one is not muted they stay as they are.
 
     Parameters
     ----------
@@ -215,6 +249,10 @@ def level_peaks(
         peak, bounds = table.peaks[i, k], table.bounds[i, k]
         first = int(peak[PEAK_SAMPLE]) - search.delay
         number = (int(peak[PEAK_SAMPLE]) + search.right + 1) // search.block
+        begun = int(peak[PEAK_SAMPLE]) // search.block
+        muted, disturbed = leads_that(LEVEL_MUTED, own, begun), leads_that(LEVEL_DISTURBED, own, begun)
+        if leads_that(LEVEL_MUTED, own, number) != muted:
+            number = begun  # the level is that of the leads that are in the response
         rows = own[number % own.shape[0]]
         known = active = present = 0
         for lead in range(x.shape[0]):
@@ -222,6 +260,8 @@ def level_peaks(
                 present |= 1 << lead
                 known += 1
                 active += rows[lead, LEVEL_MEDIAN] > 0
+        if disturbed != muted:
+            known = 0
         median = quantile = most = least = ceiling = 0
         high = int(peak[PEAK_CEILING])  # of the sum, if no lead were bounded
         for lead in range(x.shape[0]):
@@ -237,6 +277,7 @@ def level_peaks(
             bounds[BOUND_MOST] = most if known > 0 else UNKNOWN
             bounds[BOUND_LEAST] = least if known > 0 else UNKNOWN
             bounds[BOUND_LEADS] = active
+            bounds[BOUND_MUTED] = muted
             if known > 0:
                 peak[PEAK_MEDIAN] = median
                 peak[PEAK_QUANTILE] = quantile

@@ -63,6 +63,7 @@ from beatwire.records.columns import (
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
+    BOUND_MUTED,
     PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_DISTURBANCE,
@@ -154,7 +155,7 @@ def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
             if maximum <= TIMES * peak.level:
                 largest = max(largest, maximum)
             smallest = min(smallest, maximum)
-    return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest))
+    return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest), peak.muted)
 
 
 def describe_peak(
@@ -195,7 +196,8 @@ def beside_pulses(peak: Candidate, spans: I64, memory: PeakMemory, numbers: F64)
         largest = smallest = int(numbers[0])
         for k in range(1, n):
             largest, smallest = max(largest, int(numbers[k])), min(smallest, int(numbers[k]))
-        beside = Candidate(peak.sample, peak.height, int(lower_median(numbers, n)), largest, max(1, smallest))
+        level = int(lower_median(numbers, n))
+        beside = Candidate(peak.sample, peak.height, level, largest, max(1, smallest), peak.muted)
     wait()
     return beside
 
@@ -232,14 +234,15 @@ def classify_peaks(
         c, height, median = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_MEDIAN])
         stored = store_block_maxima(past.log, blocks, stored, closed, c + int(settings.spans[MS220]) + 1)
         logit, errors = NOT_A_CANDIDATE, math.nan
-        largest, smallest, several = -1, -1, 0
+        largest, smallest, several, muted = -1, -1, 0, 0
         if x.shape[0] > 1:
             bounds = peaks.bounds[i, k]
             largest, smallest, several = int(bounds[BOUND_MOST]), int(bounds[BOUND_LEAST]), int(bounds[BOUND_LEADS] > 1)
+            muted = int(bounds[BOUND_MUTED])
         if LEVELS_PER_CANDIDATE * height > median:
-            candidate = Candidate(c, height, median, largest, smallest)
+            candidate = Candidate(c, height, median, largest, smallest, muted)
             if median <= 0:  # no level is known yet
-                candidate = Candidate(c, height, height, height, height)
+                candidate = Candidate(c, height, height, height, height, muted)
             if member() == 0:
                 forget_peaks(c, settings.spans, past.log)
             wait()

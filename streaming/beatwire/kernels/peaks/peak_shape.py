@@ -6,7 +6,7 @@ Out:   the features of the peak (``kernels.peaks.peak_features``)
 The features are the height of the peak relative to the level, the response around it, the magnitudes of Ricker wavelets
 of 8, 22 and 32 ms, the slope and the swing of the signal, and comparisons with the peaks of the last ten seconds
 (``kernels.peaks.peak_history``). In streams of several leads, magnitudes and swings are added over the leads, as the
-response is, so a silent lead changes nothing, and neither does one that has no value there.
+response is, so a silent lead changes nothing, and neither does one that has no value there, or is muted.
 
 The bodies are written for a team (``kernels.team``): its members share sums and extremes of integers; one member
 computes the rest.
@@ -87,8 +87,21 @@ def write_response_features(f: I32, at: int, height: float, spans: I64, features
     wait()
 
 
+def read_lead(x: I16, lead: int, jumps: I64, base: int, c: int, muted: int, spans: I64, stretch: I32) -> bool:
+    """Copy the samples of a lead around sample ``c`` to ``stretch``; return False if it is left out.
+
+    Of several leads one is that is ``muted``, or has no value near ``c``. The other parameters are those of
+    ``write_wavelet_features``.
+    """
+    if (muted >> lead) & 1:
+        return False
+    reach, n = int(spans[MS230]), int(spans[MS230]) + int(spans[MS220]) + 1
+    unroll_steady(x[lead], jumps, base, c - reach, n, stretch)
+    return x.shape[0] == 1 or hold_absent(stretch, n, reach, int(spans[MS75]))
+
+
 def write_wavelet_features(
-    x: I16, jumps: I64, base: int, c: int, magnitude: float, settings: FeatureSettings, work: PeakScratch
+    x: I16, jumps: I64, base: int, c: int, muted: int, magnitude: float, settings: FeatureSettings, work: PeakScratch
 ) -> None:
     """Write the features of the wavelets around the peak at sample ``c``, and the response of each lead.
 
@@ -100,16 +113,17 @@ def write_wavelet_features(
         Rings of a lane whose first sample is ``base``.
     jumps : int64 [3]
         Its columns of ``Rings.jumps``; jumps are taken out.
+    muted
+        A bit for each lead that is left out.
     magnitude
         Mean magnitude of the detection wavelet at the peak.
     """
     spans, taps, half, box = settings.spans, settings.taps, settings.half, settings.box
     stretch, features = work.stretch, work.features
-    reach, n = int(spans[MS230]), int(spans[MS230]) + int(spans[MS220]) + 1
+    reach = int(spans[MS230])
     w8 = w22 = w32 = 0
     for lead in range(x.shape[0]):
-        unroll_steady(x[lead], jumps, base, c - reach, n, stretch)
-        if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
+        if not read_lead(x, lead, jumps, base, c, muted, spans, stretch):
             if member() == 0:
                 work.numbers[LEAD_RESPONSES + lead] = ABSENT
             continue
@@ -131,7 +145,7 @@ def write_wavelet_features(
 
 
 def write_swing_features(
-    x: I16, jumps: I64, base: int, c: int, magnitude: float, spans: I64, stretch: I32, features: F32
+    x: I16, jumps: I64, base: int, c: int, muted: int, magnitude: float, spans: I64, stretch: I32, features: F32
 ) -> None:
     """Write the features of the signal's slope and swing around the peak at sample ``c``.
 
@@ -142,8 +156,7 @@ def write_swing_features(
     near, lag = int(spans[MS60]), int(spans[MS8])
     slopes = swing = whole_swing = 0
     for lead in range(x.shape[0]):
-        unroll_steady(x[lead], jumps, base, c - reach, n, stretch)
-        if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
+        if not read_lead(x, lead, jumps, base, c, muted, spans, stretch):
             continue
         middle = stretch[reach - near :]
         low, high = least(middle, 2 * near + 1), largest(middle, 2 * near + 1)
@@ -190,7 +203,7 @@ def write_basic_features(
     n = int(spans[MS230]) + int(spans[MS220]) + 1 - missing
     unroll(f, first + missing, n, stretch[missing:])  # type: ignore[arg-type]
     write_response_features(stretch, int(spans[MS230]), height, spans, features)
-    write_wavelet_features(x, jumps, base, c, height * settings.scale, settings, work)
+    write_wavelet_features(x, jumps, base, c, peak.muted, height * settings.scale, settings, work)
     if member() == 0:
         features[HEIGHT] = height / peak.level
         compare_with_recent_peaks(c, height, float(peak.level), spans, memory, work.numbers, features)
@@ -202,7 +215,8 @@ def write_further_features(
 ) -> None:
     """Write the other features of one lead; parameters are those of ``write_basic_features``."""
     spans, features, height, least_maximum = settings.spans, work.features, float(peak.height), peak.least_maximum
-    write_swing_features(x, jumps, base, peak.sample, height * settings.scale, spans, work.stretch, features)
+    magnitude = height * settings.scale
+    write_swing_features(x, jumps, base, peak.sample, peak.muted, magnitude, spans, work.stretch, features)
     if member() == 0:
         features[OF_LARGEST] = height / peak.largest_maximum
         features[OF_LEAST] = height / least_maximum

@@ -108,7 +108,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     rows = table.peaks[0, :found]
     high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
-    most, least, active = np.ascontiguousarray(table.bounds[0, :found][high].T)
+    most, least, active, muted = np.ascontiguousarray(table.bounds[0, :found][high].T)
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
     settings = feature_settings(rate_hz, one)
@@ -119,7 +119,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     )
     stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
-    candidates = np.stack([at, value, median, most, least], axis=1)
+    candidates = np.stack([at, value, median, most, least, muted if x.shape[1] > 1 else 0 * at], axis=1)
     _describe_all()(candidates, blocks, settings, x[0], f[0], _NO_JUMPS[0], memory, stretch, numbers, features)
     return Candidates(at, value, median, quantile, features, active > 1)
 
@@ -153,9 +153,9 @@ def _describe_all() -> Callable[..., None]:
         for k in range(len(candidates)):
             row = candidates[k]
             stored = store_maxima(memory.log, blocks, stored, len(blocks), row[0] + settings.spans[ms220] + 1)
-            peak = Candidate(row[0], row[1], row[2], row[3], row[4])
+            peak = Candidate(row[0], row[1], row[2], row[3], row[4], row[5])
             if peak.level <= 0:
-                peak = Candidate(row[0], row[1], row[1], row[1], row[1])
+                peak = Candidate(row[0], row[1], row[1], row[1], row[1], row[5])
             forget(row[0], settings.spans, memory.log)
             describe(peak, 0, True, settings, x, f, jumps, memory, PeakScratch(stretch, numbers, features[k]))
             store(row[0], row[1], memory, numbers, features[k])
