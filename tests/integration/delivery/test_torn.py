@@ -56,10 +56,10 @@ def commit(source: Source, polled: PolledTick, at_ms: int) -> None:
     wait_until(lambda: source.take(0.05) or source.committed(polled.positions) == polled.positions)
 
 
-def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
-    """Leave a beat open whose input is committed `later_ms` after it; return its partition.
+def leave_torn(kafka, *, of_first: bool, later_ms: int, topic: str = names.BEATS) -> list[int]:
+    """Leave a message of the output open whose input is committed `later_ms` after it; return its partition.
 
-    The transactional id is that of partition 0, or of the partition of the beat.
+    The transactional id is that of partition 0, or of the partition of the message.
     """
     send(kafka, b"1")
     with Source(kafka.cluster, GROUP) as source:
@@ -69,8 +69,7 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
         dead = Sender(kafka.cluster, {"transactional.id": name, "transaction.timeout.ms": 60_000})
         dead.producer.init_transactions(60)
         dead.producer.begin_transaction()
-        (outgoing,) = beats(b"torn")
-        dead.send(outgoing.topic, outgoing.keys, outgoing.values)
+        dead.send(topic, [b"s"], [b"torn"])
         dead.producer.flush(60)
         at_ms = int(time.time() * 1000) + later_ms
         commit(source, polled, at_ms)
@@ -80,16 +79,20 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
     return [partition]
 
 
-@pytest.mark.parametrize("of_first", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
-    partition = leave_torn(kafka, of_first=of_first, later_ms=100)
-    found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])
+@pytest.mark.parametrize(
+    ("topic", "of_first"),
+    [(names.BEATS, True), (names.AUDIT, True), pytest.param(names.BEATS, False, marks=pytest.mark.slow)],
+)
+def test_a_successor_commits_a_tick_that_counts_as_published(kafka, topic, of_first):
+    partition = leave_torn(kafka, of_first=of_first, later_ms=100, topic=topic)
+    found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [topic])
     assert [(at.partition, at.published) for at in found] == [(*partition, True)]
     send(kafka, b"2")
     with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
         polled = take(source)
         sink.publish(beats(b"2"), positions_after(polled), source, polled.epoch)
-    assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [b"torn", b"2"]
+    after = [b"2"] if topic == names.BEATS else []
+    assert [v for _, v in read_to_end(kafka.cluster, topic, timeout_s=10) if v] == [b"torn", *after]
 
 
 def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_tick(kafka, monkeypatch):

@@ -19,7 +19,7 @@ from beatwire.kafka.publishing.transactions import TRANSACTION_S, StaleError, Tr
 from beatwire.wire import names
 
 _LOGGER = logging.getLogger("beatwire")
-_OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
+_OUTPUT = (names.BEATS, names.ALERTS, names.AUDIT, names.DEAD_LETTERS)
 
 
 class LeftOpen:
