@@ -8,11 +8,12 @@ is the time at which the broker received it.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
@@ -174,7 +175,7 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
 
 def has_broker_clock(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
     """Return True if `topic` is stamped with the broker's clock, False if not, None if the broker does not answer."""
-    return kind_of(cluster, topic, timeout_s=timeout_s).has_broker_clock
+    return kinds_of(cluster, [topic], timeout_s=timeout_s)[topic].has_broker_clock
 
 
 class Kind(NamedTuple):
@@ -188,11 +189,17 @@ class Kind(NamedTuple):
     is_compacted: bool | None = None
 
 
-def kind_of(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> Kind:
-    """Return what the broker does with a topic, by one request."""
-    admin, resource = cluster.admin(), ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic))
+def kinds_of(cluster: Cluster, topics: Sequence[str], *, timeout_s: float = 5.0) -> dict[str, Kind]:
+    """Return what the broker does with topics, by one request."""
+    resources = {topic: ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic)) for topic in topics}
+    admin = cluster.admin()  # its requests end with it
+    answers = admin.describe_configs(list(resources.values()), request_timeout=timeout_s)
+    return {topic: _kind(answers[resource], timeout_s) for topic, resource in resources.items()}
+
+
+def _kind(answer: Future[Mapping[str, ConfigEntry]], timeout_s: float) -> Kind:
     try:
-        settings = admin.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
+        settings = answer.result(timeout_s)
         stamps, policy = settings["message.timestamp.type"].value, settings["cleanup.policy"].value
     except (KafkaException, TimeoutError, KeyError):
         return Kind()

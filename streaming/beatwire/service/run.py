@@ -152,20 +152,17 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
 
 def check_clocks(cluster: Cluster) -> None:
     """Log a warning if samples or limits carry their producers' clocks, or the samples are compacted."""
-    kind = topics.kind_of(cluster)
-    clocks = {
-        names.SAMPLES: (kind, "the latency, and when limits change,"),
-        names.SETTINGS: (topics.kind_of(cluster, names.SETTINGS), "when limits change"),
-    }
-    for name, (of_topic, what) in clocks.items():
-        if of_topic.has_broker_clock is False:
+    depends = {names.SAMPLES: "the latency, and when limits change,", names.SETTINGS: "when limits change"}
+    kinds = topics.kinds_of(cluster, list(depends))
+    for name, what in depends.items():
+        if kinds[name].has_broker_clock is False:
             log_event(
                 "producer clocks",
                 f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: {what} depends on the "
                 "producers' clocks",
                 level=logging.WARNING,
             )
-    if kind.is_compacted:
+    if kinds[names.SAMPLES].is_compacted:
         log_event(
             "compacted samples",
             f"{names.SAMPLES}: expected cleanup.policy=delete; got compact: the broker removes older samples of each "

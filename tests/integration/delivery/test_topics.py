@@ -6,8 +6,10 @@ import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.service.run import check_clocks
 from beatwire.wire import names
+from confluent_kafka.admin import AdminClient
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.kafka
@@ -34,7 +36,7 @@ def test_a_topic_with_the_brokers_clock_is_distinguished_from_one_with_the_produ
     assert topics.has_broker_clock(kafka.cluster, names.BEATS) is False
     assert topics.has_broker_clock(kafka.cluster, "ecg.none") is None
     asked = (names.SAMPLES, names.ALERTS, names.ACKS, "none")
-    compacted = [topics.kind_of(kafka.cluster, name).is_compacted for name in asked]
+    compacted = [kind.is_compacted for kind in topics.kinds_of(kafka.cluster, asked).values()]
     assert compacted == [False, True, True, None]
 
 
@@ -51,6 +53,9 @@ def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, mo
     monkeypatch.setitem(topics.TOPICS, name, without)
     topics.create_topics(bare_kafka.cluster)
     caplog.set_level("WARNING", "beatwire")
+    opened, admin = list[AdminClient](), Cluster.admin
+    monkeypatch.setattr(Cluster, "admin", lambda self: opened.append(admin(self)) or opened[-1])
     check_clocks(bare_kafka.cluster)
+    assert len(opened) == 1, "a client for each topic connects, and is waited for, twice"
     (said,) = caplog.messages
     assert said.startswith(f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: ")
