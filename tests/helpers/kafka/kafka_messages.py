@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
@@ -44,6 +45,17 @@ def send(kafka, *values, topic=names.SAMPLES):
     """Send messages with one key."""
     with Sender(kafka.cluster) as sender:
         sender.send(topic, [b"s"] * len(values), list(values))
+
+
+def abort_messages(cluster: Cluster, partition: int) -> None:
+    """Send messages to a partition of the samples in a transaction, and abort it."""
+    producer = cluster.producer({"transactional.id": "aborts", "transaction.timeout.ms": 60_000})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    for _ in range(5):
+        producer.produce(names.SAMPLES, b"lost", b"aborts", partition)
+    producer.flush(60)
+    producer.abort_transaction(60)
 
 
 def take(source, *, within_s=LIMIT_S):

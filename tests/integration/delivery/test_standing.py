@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming import standing
+from beatwire.kafka.consuming import client, standing
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.wire import names
 from confluent_kafka import KafkaError
-from kafka_messages import take
+from kafka_messages import abort_messages, send, take
 
 pytestmark = pytest.mark.kafka
 
@@ -86,6 +87,19 @@ def test_a_transaction_in_one_partition_does_not_keep_the_others_from_their_ends
         wait(lambda: is_covered(source) and said(caplog, "goes on"))
         assert source.epoch == 1
     assert len(said(caplog, "stands still")) == len(said(caplog, "goes on")) == 1
+
+
+def test_an_aborted_transaction_at_the_end_of_a_silent_log_is_nothing_that_is_not_received(kafka, monkeypatch):
+    monkeypatch.setattr(client, "_SILENCE_S", 0.3)
+    send(kafka, b"1")
+    with Source(kafka.cluster, "g") as source:
+        take(source)
+        abort_messages(kafka.cluster, STILL)
+        looked, end_offsets = list[bool](), topics.end_offsets
+        monkeypatch.setattr(topics, "end_offsets", lambda *at, **how: looked.append(True) or end_offsets(*at, **how))
+        while len(looked) < 4:
+            source.take(0.1)
+        assert source.epoch == 1, "its client was replaced"
 
 
 # Of the batch before the key of its first record: what is overwritten, where, and the error that is received.

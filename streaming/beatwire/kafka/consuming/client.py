@@ -25,6 +25,7 @@ from beatwire.kafka.consuming.batch import split_errors
 from beatwire.kafka.consuming.standing import Standing
 from beatwire.kafka.consuming.unassigned import ASSIGNOR, Unassigned
 from beatwire.kafka.reachability import Reachability, broker_responds
+from beatwire.kafka.reading.readers import with_messages
 
 _LOGGER = logging.getLogger("beatwire")
 POLL_MESSAGES = 8_192
@@ -157,7 +158,8 @@ class GroupClient:
             The topic no longer exists.
         """
         ends = self._end_offsets_if_silent()
-        return any(ends.get(partition, 0) > offset + 1 for partition, offset in next_offset.items())
+        behind = {partition: offset for partition, offset in next_offset.items() if ends.get(partition, 0) > offset + 1}
+        return bool(behind and with_messages(self._cluster, self._topic, behind))
 
     def is_stuck_unassigned(self) -> bool:
         """Return True if this client has no partitions although messages wait that nobody commits; requests are rare.
@@ -174,7 +176,8 @@ class GroupClient:
             self._commits = commits.committed_offsets(self._cluster, self._group, self._topic, ends)
         except FatalError:  # the broker does not answer any connection
             return False
-        return self._commits == previous and any(end > previous[p] + 1 for p, end in ends.items())
+        behind = {p: previous[p] for p, end in ends.items() if p in previous and end > previous[p] + 1}
+        return self._commits == previous and bool(behind and with_messages(self._cluster, self._topic, behind))
 
     def _end_offsets_if_silent(self) -> dict[int, int]:
         """Return the end of the committed messages; {} while messages arrive, soon after a request, or unanswered."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import LagReader
+from beatwire.kafka.reading.readers import with_messages
 
 EVERY_S = 10.0  # between two requests
 LONG_S = 90.0  # twice the session timeout of Kafka's default: the streams of a killed member go on much sooner
@@ -69,7 +70,11 @@ class Unassigned:
             before, since_s = self._last.get(partition, (-1, now_s))
             waits = partition not in own and end > commit + 1  # the end of a transaction takes an offset
             self._last[partition] = (commit, since_s if waits and commit == before else now_s)
-        long = sorted(p for p, (_, since_s) in self._last.items() if now_s - since_s >= self._patience_s)
+        silent = {p: found[p][0] for p, (_, since_s) in self._last.items() if now_s - since_s >= self._patience_s}
+        if not silent:
+            return []
+        long = sorted(with_messages(self._cluster, self._topic, silent))
+        self._last |= {p: (commit, now_s) for p, commit in silent.items()}
         if long:
             self._last.clear()
             self._next_s = now_s + PAUSE_S
