@@ -31,7 +31,7 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_RETURN_US       arrival of the last chunk with which a session came back
     SLOT_CONFLICT        whether sessions take turns
     SLOT_RATE_CELL       cell of the last chunk whose time was compared with the rate (``kernels.intake.stated_rate``)
-    SLOT_RATE_FULL       complete cells before it, at most RATE_STEPS + 1; -1: nor will it be complete
+    SLOT_RATE_FULL       cells that count before it, at most RATE_STEPS + 1; -1: it does not count
     SLOT_RATE_WRONG      1 if the last event of it said that the rate is contradicted
     SLOT_RATE_FIRST, SLOT_RATE_TIME_US  first sample of the first chunk of that cell, and its time
     SLOT_RATE_LEASTS     least times of that cell and of the RATE_STEPS before it, a column each, the newest first

@@ -192,9 +192,6 @@ def align_row(
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
     new = max(first, int(state[SLOT_EXPECTED]))  # samples before it have the time that they came with
     anchor(streams.anchors[slot], slot, rows, session, new, zero_us, floats[CHUNK_RATE_HZ], fresh_start)
-    off_by = note_rate(state, first, zero_us, floats[CHUNK_RATE_HZ])
-    if off_by != NOTHING_DUE:
-        put_event(streams.slots, slot, rows, RATE, new, off_by)
     if chunks.limits[i] > state[SLOT_LIMITS]:
         state[SLOT_LIMITS] = chunks.limits[i]
         put_event(streams.slots, slot, rows, LIMITS_CHANGED, unseen_from(state, first), int(chunks.limits[i]))
@@ -208,6 +205,9 @@ def align_row(
     off, before = mask == (1 << leads) - 1, int(state[SLOT_EXPECTED])
     if not off:  # nothing is placed of a chunk whose leads are all off
         place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
+    off_by = note_rate(state, first, zero_us, floats[CHUNK_RATE_HZ])  # after the restart that the chunk may cause
+    if off_by != NOTHING_DUE:
+        put_event(streams.slots, slot, rows, RATE, int(state[SLOT_EXPECTED]), off_by)
     note_use(streams.slots, slot, limits[bank], rows, placed, before, off, tick, arrived_us)
     return PLACED
 

@@ -10,9 +10,10 @@ counts. Where a stated second lasts two by the device's times, it moves by a cel
 contradicted while the last ``STEPS`` such steps change it by more than ``MOST``, and differ by at most half of their
 mean: one step of a clock does not, and pauses that are not counted seldom do.
 
-The cell in which the lane begins does not count, nor does one that no chunk follows in the next cell. So what is found
-depends on the samples of 50 s. Nor does one do so in which times advance less than a twentieth as fast as the samples:
-those are of a device without a clock, or of chunks that were stored and are stamped when they are sent.
+A cell counts if it begins ``BEGINS_S`` after the lane or more: by then all chunks that waited for their turn are there.
+The next one does so with it if a chunk begins in it, and if times have advanced a twentieth as fast as samples or more.
+Else they are those of a device without a clock, or of chunks that were stored and are stamped when they are sent. So
+what is found depends on the samples of 51 s.
 """
 
 import math
@@ -20,6 +21,7 @@ import math
 from beatwire.records import I64
 from beatwire.records.slot_columns import (
     RATE_STEPS,
+    SLOT_BASE,
     SLOT_RATE_CELL,
     SLOT_RATE_FIRST,
     SLOT_RATE_FULL,
@@ -31,7 +33,8 @@ from beatwire.records.slot_columns import (
 CELL_S = 10.0
 MOST = 0.02  # a clock that is off by so much is off by half an hour a day
 SLOWEST = 0.05
-UNKNOWN = -1  # of a cell, or of the cells that are complete
+BEGINS_S = 1.0
+UNKNOWN = -1  # no cell, or one that does not count
 NOTHING_DUE = 1  # no value: a rate that is off is off by more
 
 
@@ -78,12 +81,12 @@ def note_rate(state: I64, first: int, zero_us: int, rate_hz: float) -> int:
     start_us = zero_us + int(math.floor(first * 1e6 / rate_hz))
     passed_us, lasted_us = start_us - int(state[SLOT_RATE_TIME_US]), (first - state[SLOT_RATE_FIRST]) * 1e6 / rate_hz
     state[SLOT_RATE_FIRST], state[SLOT_RATE_TIME_US] = first, start_us
-    if known == UNKNOWN or cell > known + 1 or passed_us < SLOWEST * lasted_us:
-        state[SLOT_RATE_FULL] = UNKNOWN
-    else:
-        state[SLOT_RATE_FULL] = min(RATE_STEPS + 1, int(state[SLOT_RATE_FULL]) + 1)
-        if state[SLOT_RATE_FULL] > RATE_STEPS:
+    full = 0
+    if known != UNKNOWN and cell == known + 1 and state[SLOT_RATE_FULL] >= 0 and passed_us >= SLOWEST * lasted_us:
+        full = min(RATE_STEPS + 1, int(state[SLOT_RATE_FULL]) + 1)
+        if full > RATE_STEPS:
             off = off_by(leasts, samples * 1e6 / rate_hz)
+    state[SLOT_RATE_FULL] = full if cell * samples >= state[SLOT_BASE] + BEGINS_S * rate_hz else UNKNOWN
     for k in range(RATE_STEPS, 0, -1):
         leasts[k] = leasts[k - 1]
     state[SLOT_RATE_CELL] = cell
