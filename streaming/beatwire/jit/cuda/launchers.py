@@ -32,6 +32,7 @@ BODIES_OF = ("beatwire.kernels.", overrides.__name__)
 BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time
 MANY_ITEMS = 20_000  # items that fill a card
 BLOCK_TEAM = 2 if SIMULATED else 64  # threads of a team that is a whole block
+WAVEFORM_TEAM = 2 if SIMULATED else 256  # of one that reads a waveform: four rows of 64 columns at a time
 MOST_TEAMS = 512  # of a kernel whose scratch is large: 380 kB for each team that reads a waveform
 SHARED_BYTES = 0 if SIMULATED else 47 << 10  # for scratch, of the 48 kB of a block: ``team`` uses some of the rest
 SHARED_BYTES_OF_THREE = 0 if SIMULATED else 12 << 10  # for three scratch arrays: their kernel needs the L1 cache
@@ -100,8 +101,8 @@ PLANS = {
     "list_doubts": plan(doubt.list_doubts, 1, 1),
     "judge_doubt": plan(
         doubt.judge_doubt,
-        BLOCK_TEAM,
-        BLOCK_TEAM,
+        WAVEFORM_TEAM,
+        WAVEFORM_TEAM,
         "scratch.numbers",
         "scratch.frames",
         "scratch.rows",

@@ -7,8 +7,8 @@ in registers. The body adds four taps at a time and reads and writes each sum ag
 100,000 lanes takes 336 us by the body and 187 us by four neighbours. Five, because threads five samples apart use all
 32 banks of shared memory, and threads four apart use eight.
 
-The rows of a product of matrices are computed together: a weight is read once for them, and the members of a team read
-neighbouring columns.
+In a product of matrices a member computes one number, from eight weights at a time: their loads overlap. Members that
+are next to each other read neighbouring columns.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,11 @@ from beatwire.kernels.detection import ricker
 from beatwire.kernels.detection.ricker import unroll_held
 from beatwire.kernels.intake import ring
 from beatwire.kernels.scores import vae
+from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
 from beatwire.kernels.team import WIDTH, member, narrow, wait
 from beatwire.records import F32, I16, I32
 
-FIVE = 5
+FIVE, EIGHT = 5, 8
 
 
 def unroll(ring: Any, first: int, n: int, out: I32) -> None:
@@ -95,15 +96,26 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
 
 def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
     """Write ``x[:, :n] @ matrix`` to ``out``; see ``vae.multiply``."""
-    for column in range(member(), matrix.shape[1], WIDTH):
-        a = b = c = d = float32(0.0)
-        for j in range(n):
-            weight = matrix[j, column]
-            a += x[0, j] * weight
-            b += x[1, j] * weight
-            c += x[2, j] * weight
-            d += x[3, j] * weight
-        out[0, column], out[1, column], out[2, column], out[3, column] = a, b, c, d
+    columns = matrix.shape[1]
+    for at in range(member(), WINDOWS_AT_ONCE * columns, WIDTH):
+        k, column = at // columns, at % columns
+        total, eights = float32(0.0), n // EIGHT * EIGHT
+        for j in range(0, eights, EIGHT):
+            w0, w1, w2, w3 = matrix[j, column], matrix[j + 1, column], matrix[j + 2, column], matrix[j + 3, column]
+            w4, w5, w6, w7 = matrix[j + 4, column], matrix[j + 5, column], matrix[j + 6, column], matrix[j + 7, column]
+            x0, x1, x2, x3 = x[k, j], x[k, j + 1], x[k, j + 2], x[k, j + 3]
+            x4, x5, x6, x7 = x[k, j + 4], x[k, j + 5], x[k, j + 6], x[k, j + 7]
+            total += x0 * w0
+            total += x1 * w1
+            total += x2 * w2
+            total += x3 * w3
+            total += x4 * w4
+            total += x5 * w5
+            total += x6 * w6
+            total += x7 * w7
+        for j in range(eights, n):
+            total += x[k, j] * matrix[j, column]
+        out[k, column] = total
     wait()
 
 
