@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from beatwire.jit.cuda import overrides
 from beatwire.kernels.detection import ricker
+from beatwire.kernels.peaks.wave_network import MOST_FRAMES
 from beatwire.kernels.scores import vae
 
 
@@ -35,4 +36,10 @@ def test_four_rows_at_a_time_are_multiplied_as_one_row_at_a_time_is(
     vae.multiply(x, n, matrix, expected)
     overrides.BODIES[vae.multiply](x, n, matrix, found)
     np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found[:, :columns], x[:, :n] @ matrix)
+    x, found = (
+        np.tile(x, (MOST_FRAMES // 4, 1)) + np.arange(MOST_FRAMES, dtype=np.float32)[:, None],
+        np.tile(found, (8, 1)),
+    )
+    overrides.BODIES[vae.multiply](x, n, matrix, found)
     np.testing.assert_array_equal(found[:, :columns], x[:, :n] @ matrix)

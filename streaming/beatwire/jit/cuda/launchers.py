@@ -24,7 +24,7 @@ from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
-from beatwire.kernels.peaks import classify, doubt
+from beatwire.kernels.peaks import classify, doubt, wave_network
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history, scoring
 
@@ -32,8 +32,8 @@ BODIES_OF = ("beatwire.kernels.", overrides.__name__)
 BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time
 MANY_ITEMS = 20_000  # items that fill a card
 BLOCK_TEAM = 2 if SIMULATED else 64  # threads of a team that is a whole block
-WAVEFORM_TEAM = 2 if SIMULATED else 256  # of one that reads a waveform: four rows of 64 columns at a time
-MOST_TEAMS = 512  # of a kernel whose scratch is large: 380 kB for each team that reads a waveform
+WAVEFORM_TEAM = 2 if SIMULATED else 256  # of one that reads a waveform: eight of 32 times 64 values each
+MOST_TEAMS = 512  # of a kernel whose scratch is large: 490 kB for each team that reads a waveform
 SHARED_BYTES = 0 if SIMULATED else 47 << 10  # for scratch, of the 48 kB of a block: ``team`` uses some of the rest
 SHARED_BYTES_OF_THREE = 0 if SIMULATED else 12 << 10  # for three scratch arrays: their kernel needs the L1 cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # a call passes an array as seven words on the stack
@@ -148,8 +148,8 @@ def compiled(body: Any, width: int) -> Any:
     scope = dict(body.__globals__)
     for name in body.__code__.co_names:
         callee = scope.get(name)
-        if name in ("WIDTH", "BLOCK"):
-            scope[name] = {"WIDTH": width, "BLOCK": BLOCK}[name]
+        if name in (own := {"WIDTH": width, "BLOCK": BLOCK, "FRAMES_AT_ONCE": wave_network.MOST_FRAMES}):
+            scope[name] = own[name]
         elif isinstance(callee, types.FunctionType) and callee.__module__.startswith(BODIES_OF):
             scope[name] = compiled(overrides.BODIES.get(callee, callee), width)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)

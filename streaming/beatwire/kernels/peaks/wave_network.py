@@ -21,6 +21,7 @@ from beatwire.records import F32
 from beatwire.records.waveform import WaveNetwork
 
 TAPS, LOOKS = 8, 5  # of the layers that halve the rate, and of those that look back
+FRAMES_AT_ONCE, MOST_FRAMES = WINDOWS_AT_ONCE, 32  # in a product: on a processor, and on a card
 SHIFT = 20  # bits of the factors of ``requantised``
 LOGIT_UNIT = 1 << 16
 INPUT, SUMS, HIDDEN = range(3)  # rows of the scratch
@@ -50,13 +51,13 @@ def halve(x: F32, inputs: int, n: int, begin: int, layer: int, matrix: F32, netw
     Frames before ``begin`` are zero: they are before the lane's first sample.
     """
     columns, size = matrix.shape[1], TAPS * inputs
-    for j in range(0, n, WINDOWS_AT_ONCE):
-        for k in range(min(WINDOWS_AT_ONCE, n - j)):
+    for j in range(0, n, FRAMES_AT_ONCE):
+        for k in range(min(FRAMES_AT_ONCE, n - j)):
             for m in range(member(), size, WIDTH):
                 work[INPUT, k, m] = x[2 * (j + k) * inputs + m]
         wait()
         multiply(work[INPUT], size, matrix, work[SUMS])
-        for k in range(min(WINDOWS_AT_ONCE, n - j)):
+        for k in range(min(FRAMES_AT_ONCE, n - j)):
             for h in range(member(), columns, WIDTH):
                 value = requantised(
                     int(work[SUMS, k, h]), int(network.factor[layer, h]), int(network.offset[layer, h]),
@@ -70,13 +71,13 @@ def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work:
     """Write the ``n`` frames of a layer, each from ``LOOKS`` frames of ``x`` that begin two frames apart."""
     size = network.narrow.shape[2]
     wide, narrow = DEEP + 2 * deep, DEEP + 2 * deep + 1
-    for j in range(0, n, WINDOWS_AT_ONCE):
-        for k in range(min(WINDOWS_AT_ONCE, n - j)):
+    for j in range(0, n, FRAMES_AT_ONCE):
+        for k in range(min(FRAMES_AT_ONCE, n - j)):
             for m in range(member(), LOOKS * size, WIDTH):
                 work[INPUT, k, m] = x[2 * (j + k) * size + m]
         wait()
         multiply(work[INPUT], LOOKS * size, network.wide[deep], work[SUMS])
-        for k in range(min(WINDOWS_AT_ONCE, n - j)):
+        for k in range(min(FRAMES_AT_ONCE, n - j)):
             for h in range(member(), size, WIDTH):
                 work[HIDDEN, k, h] = requantised(
                     int(work[SUMS, k, h]), int(network.factor[wide, h]), int(network.offset[wide, h]),
@@ -84,7 +85,7 @@ def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work:
                 )  # fmt: skip
         wait()
         multiply(work[HIDDEN], size, network.narrow[deep], work[SUMS])
-        for k in range(min(WINDOWS_AT_ONCE, n - j)):
+        for k in range(min(FRAMES_AT_ONCE, n - j)):
             newest = (2 * (j + k) + LOOKS - 1) * size
             for h in range(member(), size, WIDTH):
                 added = int(x[newest + h]) * int(network.residual[deep]) + int(network.offset[narrow, h])

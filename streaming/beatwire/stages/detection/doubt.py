@@ -18,8 +18,7 @@ from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, HIDDEN_S, PAST_CHANGES
 from beatwire.kernels.peaks.peak_features import LOOKBACK, SPAN_S
 from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
-from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
-from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
+from beatwire.kernels.peaks.wave_network import LOOKS, MOST_FRAMES, TAPS, frames_of, grid_of
 from beatwire.records import F64, Bank, Peaks
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
@@ -120,7 +119,7 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
     return WaveScratch(
         np.zeros((4, grid + BEFORE), np.int64),
         np.zeros((2, max(grid * CHANNELS, halved * first, frames * size)), np.float32),
-        np.zeros((3, WINDOWS_AT_ONCE, rows), np.float32),
+        np.zeros((3, MOST_FRAMES, rows), np.float32),
     )
 
 
