@@ -30,6 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_calls import DOUBTFUL, judged_again
 from noisy_streams import noisy_recording
+from past import NO_PAST, past_of
 from small_network import DEPTH, small_arrays
 
 
@@ -37,14 +38,18 @@ def small_network(seed: int = 0) -> WaveNetwork:
     return network_of(small_arrays(np.random.default_rng(seed)))
 
 
-def judged(compile_body: Any, x: np.ndarray, c: int, base: int, rate_hz: float) -> tuple[np.ndarray, int]:
-    """The channels and the logit of a peak."""
+def judged(
+    compile_body: Any, x: np.ndarray, c: int, base: int, rate_hz: float, recent: int | None = None
+) -> tuple[np.ndarray, int]:
+    """The channels and the logit of a peak; ``recent`` samples before it are read from the ring."""
     network = small_network()
     grid, scratch = grid_for(rate_hz, DEPTH), scratch_of(network)
+    grid = grid if recent is None else grid._replace(recent=recent)
+    past = past_of(x[None], grid, base, compile_body)
     gather, channels, judge = map(
         compile_body, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
     )
-    early = max(0, gather(x, base, c, grid, scratch.numbers) - wave_input.BEFORE)
+    early = max(0, gather(x, past[0], base, c, grid, scratch.numbers) - wave_input.BEFORE)
     channels(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
     seen = scratch.frames[0, : wave_network.grid_of(DEPTH) * wave_input.CHANNELS].copy()
     return seen, judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
@@ -85,7 +90,7 @@ def test_the_training_sees_what_the_monitor_sees() -> None:
     whole = channels(torch.from_numpy(x.astype(np.int64) * 16)).numpy()
     for c in (60, 700, 3000, 5900):
         newest = c + round(wave_input.AHEAD_S * 250)
-        seen = judged(cpu.compiled, x, c, 0, 250.0)[0].reshape(-1, wave_input.CHANNELS)
+        seen = judged(cpu.compiled, x, c, 0, 250.0, recent=len(x))[0].reshape(-1, wave_input.CHANNELS)
         n = min(len(seen), newest + 1)
         np.testing.assert_array_equal(seen[-n:], whole[newest + 1 - n : newest + 1])
 
@@ -112,10 +117,10 @@ def test_the_logit_while_it_is_trained_is_that_of_the_integers() -> None:
     gather, write, judge = map(
         cpu.compiled, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
     )
-    grid = grid_for(250.0, DEEP)
+    grid = grid_for(250.0, DEEP)._replace(recent=len(x))
     for frame in (40, 300, 700, 1200):
         c = 4 * frame + 3 - round(wave_input.AHEAD_S * 250)
-        early = max(0, gather(x, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
+        early = max(0, gather(x, NO_PAST, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
         write(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
         logit = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows) / wave_network.LOGIT_UNIT
         assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * float(abs(expected).max()))
@@ -237,8 +242,17 @@ def test_where_the_network_denies_a_beat_of_the_trees_it_is_asked_for_the_hidden
     monkeypatch.setattr(doubt, "odds", lambda _, c, *__: at_peak if c == 500 else hidden)
     network, grid = small_network(), grid_for(250.0, DEPTH)
     found = doubt.combined(
-        logit, 500, 0, rings_with({470: 900, 500: 1000}), 0, grid, network, np.linspace(-8, 8, 33), scratch_of(network)
-    )
+        logit,
+        500,
+        0,
+        rings_with({470: 900, 500: 1000}),
+        NO_PAST[None],
+        0,
+        grid,
+        network,
+        np.linspace(-8, 8, 33),
+        scratch_of(network),
+    )  # fmt: skip
     assert found == pytest.approx(expected)
 
 
@@ -267,7 +281,7 @@ def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, me
 
 def test_the_first_tick_compiles_nothing() -> None:
     def signatures() -> list[list[Any]]:
-        of_doubts = "copy_logits", "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
+        of_doubts = "store_past", "copy_logits", "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
         return [list(getattr(cpu.kernels, name).dispatcher.signatures) for name in of_doubts]
 
     chosen = replace(Settings(), detector="network")

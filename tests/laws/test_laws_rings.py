@@ -61,7 +61,7 @@ def test_longer_rings_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch)
     ticks = in_ticks(sent, cuts_of(rng, sent))
     own = undisturbed(ticks)
     assert len(own.beats["bed"]) > 40
-    for name in ("ring_s", "response_ring_s"):
+    for name in ("ring_s", "response_ring_s", "past_s"):
         monkeypatch.setattr(Settings, name, 20.0)
     assert not differences(own, undisturbed(ticks))
 

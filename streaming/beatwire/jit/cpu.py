@@ -29,7 +29,7 @@ from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
 from beatwire.kernels.intake import align, directory, files, ring
-from beatwire.kernels.peaks import classify, peak_history
+from beatwire.kernels.peaks import classify, past_samples, peak_history
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history
 from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
@@ -41,6 +41,7 @@ PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     ring.write_samples: prefetch.write_samples,
     ricker.respond: prefetch.respond,
     nms.suppress: prefetch.suppress,
+    past_samples.store_past: prefetch.store_past,
     classify.classify_peaks: prefetch.classify_peaks,
     beats.select_beats: prefetch.select_beats,
     flutter.find_waves: prefetch.find_waves,

@@ -24,7 +24,7 @@ from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
-from beatwire.kernels.peaks import classify, doubt
+from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history, scoring, vae
 
@@ -109,6 +109,7 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
+    store_past = OverItems(past_samples.store_past, "work")
     copy_logits = OverItems(doubt.copy_logits, grain=LIGHT)
     count_doubts = OverItems(doubt.count_doubts, grain=LIGHT)
     list_doubts = OverItems(doubt.list_doubts, grain=LIGHT)

@@ -54,7 +54,8 @@ class Plan:
         fetched.
         """
         unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S
-        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)  # per hertz
+        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
+        sample_bytes += bank.leads * (self.pass_s + 14.0)  # of the past that the network reads; all per hertz
         lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _SHORTEST_RR_S + _LANE_BYTES
         return replace(self, lanes=max(1, min(self.lanes, int(_MEMORY_FRACTION * memory_bytes / lane_bytes))))
 

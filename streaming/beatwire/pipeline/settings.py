@@ -31,7 +31,9 @@ from beatwire.alerts.settings import Lifecycle
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.detection.fast_rhythm import REACH_S
+from beatwire.kernels.peaks.doubt import HIDDEN_S
 from beatwire.kernels.peaks.doubt import REACH_S as NETWORK_REACH_S
+from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, LONGEST_BLOCK_S, RECENT_S
 from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
@@ -120,13 +122,21 @@ class Settings(Streams):
     @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
-        with_network = self.detector == "network"
-        behind_s = NETWORK_REACH_S + self.decide_s if with_network else self.nms.block_s + self.design.delay_s
+        behind_s = self.nms.block_s + self.design.delay_s
+        if self.detector == "network":
+            behind_s = max(behind_s, RECENT_S + HIDDEN_S[0] + self.decide_s + LONGEST_BLOCK_S)
         return behind_s + self.longest_pass_s + self.reorder_s + ROUNDED_S
+
+    @property
+    def past_s(self) -> float:
+        """Return the seconds before the last sample of a pass that the network reads."""
+        return NETWORK_REACH_S + self.decide_s + self.longest_pass_s + ROUNDED_S
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
         kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
+        if self.detector == "network":
+            kept += bank.leads * doubt.blocks_of(self.past_s, bank.rate_hz) * BLOCK_BYTES
         return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))
 
     @property
@@ -165,7 +175,7 @@ class Settings(Streams):
 
     def doubt(self, trees: Ensemble | None, network: WaveNetwork | None) -> doubt.Settings:
         """Return the settings of the doubt stage."""
-        return doubt.Settings(network, np.zeros(1) if trees is None else trees.probability)
+        return doubt.Settings(network, np.zeros(1) if trees is None else trees.probability, self.past_s)
 
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""

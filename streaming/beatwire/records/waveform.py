@@ -36,11 +36,15 @@ class WaveGrid(NamedTuple):
 
     offset                  int64 [grid]  of each point of the grid from the peak, in sixteenths of a sample
     apart                   samples whose mean is a point
+    recent                  samples before a peak that are read from the ring; older ones are read from the past
+    halvings                the mean of 1 << halvings samples is a value of the past (``kernels.peaks.past_samples``)
     hidden_from, hidden_to  samples before a peak in which it hides another
     """
 
     offset: I64
     apart: int
+    recent: int
+    halvings: int
     hidden_from: int
     hidden_to: int
 

@@ -12,6 +12,7 @@ from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.intake import files
 from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, PAST_CHANGES
+from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, VALUES
 from beatwire.kernels.rhythms import rest, rhythm
 from beatwire.kernels.rhythms.beat_ring import BEATS
 from beatwire.kernels.rhythms.flutter import FLAT
@@ -34,7 +35,7 @@ from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveNetwork
-from beatwire.stages.detection.doubt import Judge, grid_for, judge_again, scratch_of
+from beatwire.stages.detection.doubt import Judge, blocks_of, grid_for, judge_again, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
 from small_network import small_arrays
@@ -96,17 +97,25 @@ def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> Any:
     grid, scale = grid_for(250.0, len(network.narrow)), backend.constant(np.linspace(-7.0, 8.0, 33))
     grid = grid._replace(offset=backend.constant(grid.offset))
     tables = LogitTables(scale, backend.constant(load_trees().probability))
-    judge = Judge(grid, WaveNetwork(*map(backend.constant, network)), tables, scratch_of(network), 2500)
+    judge = Judge(
+        grid,
+        WaveNetwork(*map(backend.constant, network)),
+        tables,
+        scratch_of(network),
+        2500,
+        np.zeros((1, VALUES), np.int32),
+    )
     changes = RiskChanges(
         backend.grown(None, (lanes, CHANGE_COLUMNS), np.int64), backend.grown(None, (lanes, PAST_CHANGES), np.int32)
     )
+    past = backend.grown(None, (lanes, 2, blocks_of(n / 250.0, 250.0), BLOCK_BYTES), np.uint8)
     backend.next_pass()
     table = PeakTable(3 * ones, peaks, np.zeros((lanes, 3, 3), np.int64), 0 * ones, np.zeros((lanes, 1, 2), np.int64))
     judged = backend.buffer("judged", logits.shape, np.float64)
     backend.kernels.copy_logits(lanes, table, logits, judged)
     judge_again(
         backend, judge, (lanes, 3 * lanes), FreshLanes(each, each, 0 * ones, n * ones, 100 * (each % 2)), table,
-        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)), changes, judged,
+        Rings(x, np.zeros((lanes, 8), np.int32), np.zeros((lanes, 3), np.int64)), past, changes, judged,
     )  # fmt: skip
     backend.fetch([])
     return (judged.get() if hasattr(judged, "get") else np.array(judged))[:lanes]

@@ -164,6 +164,7 @@ def test_doubtful_peaks_are_judged_as_on_the_cpu_to_the_bit() -> None:
     for _ in device.rehearsals():
         np.testing.assert_array_equal(judged_again(device, network, 4), expected)
     assert card.items == {
+        "store_past": 12,
         "copy_logits": 12,
         "count_doubts": 12,
         "list_doubts": 12,
@@ -228,7 +229,7 @@ def test_a_card_that_launches_nothing_lists_the_kernels_of_every_width(tmp_path:
     for name in launchers.PLANS.keys() - OF_SHARDS:
         assert any(one.startswith(name) for one in names), f"{name} is not compiled before the first beat"
     without = {name for name, _ in card_kernels.listed(Listed(), "trees")}
-    of_network = "copy_logits", "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
+    of_network = "store_past", "copy_logits", "count_doubts", "list_doubts", "judge_doubt", "correct_errors"
     assert without == {name for name in names if not name.startswith(of_network)}
     assert {"respond_leads_2", "respond_leads_4", "respond_leads_8"} <= names
     longest = next(name for name in table() if name in launchers.PLANS)

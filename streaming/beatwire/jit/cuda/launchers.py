@@ -24,7 +24,7 @@ from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
-from beatwire.kernels.peaks import classify, doubt, wave_network
+from beatwire.kernels.peaks import classify, doubt, past_samples, wave_network
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history, scoring
 
@@ -96,6 +96,7 @@ PLANS = {
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
+    "store_past": plan(past_samples.store_past, 16, 8, "work"),
     "copy_logits": plan(doubt.copy_logits, 1, 1),
     "count_doubts": plan(doubt.count_doubts, 1, 1),
     "list_doubts": plan(doubt.list_doubts, 1, 1),

@@ -21,6 +21,7 @@ from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
 from beatwire.kernels.intake import groups
 from beatwire.kernels.intake.clock import FIRST_ANCHOR, OF_ANCHOR
 from beatwire.kernels.intake.directory import SLOT
+from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, span_of
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
 from beatwire.records import F32, F64, I16, I32, I64, U8, Bool
@@ -34,6 +35,7 @@ from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHist
 from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 from beatwire.records.selection import BeatSettings, ListedBlocks
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
+from beatwire.records.waveform import WaveGrid
 
 LINE = 64  # bytes of a cache line
 MOST = 640  # samples of a ring prefetched at most: more would evict lines that are in use
@@ -115,6 +117,15 @@ def suppress(
     early = search.delay + search.left + search.right
     stretch_of(f[lane], start - early, fresh.stop[i] - start + early - search.delay)
     row_of(maxima[lane], maxima.shape[1])
+
+
+def store_past(i: int, fresh: FreshLanes, grid: WaveGrid, x: I16, past: U8, _work: I32) -> None:
+    """Prefetch the samples of the blocks that are written, and the blocks."""
+    lane, first, n = fresh.lane[i], fresh.start[i] - grid.recent, fresh.stop[i] - fresh.start[i]
+    span = span_of(grid)
+    stretch_of(x[lane, 0], first - span, n + span)
+    for k in range(first // span, (first + n) // span):
+        row_of(past[lane, 0, k % past.shape[2]], BLOCK_BYTES)
 
 
 def classify_peaks(

@@ -28,7 +28,7 @@ from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
-from beatwire.records import F64, I32, I64
+from beatwire.records import F64, I32, I64, U8
 from beatwire.records.columns import PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
@@ -72,7 +72,15 @@ def weight_of(network: WaveNetwork, row: int, k: int) -> int:
 
 
 def odds(
-    logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scratch: WaveScratch
+    logit: float,
+    c: int,
+    base: int,
+    rings: Rings,
+    past: U8,
+    lane: int,
+    grid: WaveGrid,
+    network: WaveNetwork,
+    scratch: WaveScratch,
 ) -> float:
     """Return the logit of the trees combined with those of the leads at sample ``c``; NaN if no lead has a signal."""
     x, points, used = rings.x[lane], grid.offset.shape[0], 0
@@ -80,7 +88,7 @@ def odds(
     for lead in range(x.shape[0]):
         if used == MOST_LEADS or x[lead, c % x.shape[1]] == NO_VALUE:
             continue
-        early = max(0, gather(x[lead], base, c, grid, scratch.numbers) - BEFORE)
+        early = max(0, gather(x[lead], past[lane, lead], base, c, grid, scratch.numbers) - BEFORE)
         if write_channels(scratch.numbers, points, network.compressed, early, scratch.frames[0]) == 0:
             continue
         found = judge_waveform(scratch.frames[0], early, network, scratch.frames, scratch.rows)
@@ -96,20 +104,20 @@ def odds(
 
 
 def combined(
-    logit: float, c: int, base: int, rings: Rings, lane: int, grid: WaveGrid, network: WaveNetwork, scale: F64,
-    scratch: WaveScratch,
+    logit: float, c: int, base: int, rings: Rings, past: U8, lane: int, grid: WaveGrid, network: WaveNetwork,
+    scale: F64, scratch: WaveScratch,
 ) -> float:  # fmt: skip
     """Return the logit of the trees combined with those of the leads; itself if no lead has a signal.
 
     ``scale`` has the trees' logit of the same probability, at knots as those of ``risk.beat_probability``.
     """
-    together = odds(logit, c, base, rings, lane, grid, network, scratch)
+    together = odds(logit, c, base, rings, past, lane, grid, network, scratch)
     if math.isnan(together):
         return logit
     if together <= 0.0 < logit:
         hidden = hidden_peak(rings.f[lane], base, c, grid)
         if hidden < c:
-            there = odds(logit, hidden, base, rings, lane, grid, network, scratch)
+            there = odds(logit, hidden, base, rings, past, lane, grid, network, scratch)
             if there > together:
                 together = there
     return beat_probability(together, scale)
@@ -152,8 +160,8 @@ def list_doubts(i: int, peaks: PeakTable, logits: F64, first: I64, asked: I64) -
 
 
 def judge_doubt(
-    j: int, asked: I64, fresh: FreshLanes, peaks: PeakTable, rings: Rings, grid: WaveGrid, network: WaveNetwork,
-    tables: LogitTables, scratch: WaveScratch, logits: F64, change: I64,
+    j: int, asked: I64, fresh: FreshLanes, peaks: PeakTable, rings: Rings, past: U8, grid: WaveGrid,
+    network: WaveNetwork, tables: LogitTables, scratch: WaveScratch, logits: F64, change: I64,
 ) -> None:  # fmt: skip
     """Replace the logit of the peak in row ``j`` of ``asked`` by the combined one.
 
@@ -162,7 +170,7 @@ def judge_doubt(
     i, k = int(asked[j, 0]), int(asked[j, 1])
     lane, base, c = int(fresh.lane[i]), int(fresh.base[i]), int(peaks.peaks[i, k, PEAK_SAMPLE])
     of_trees = float(logits[i, k, PEAK_LOGIT])
-    logit = combined(of_trees, c, base, rings, lane, grid, network, tables.scale, scratch)
+    logit = combined(of_trees, c, base, rings, past, lane, grid, network, tables.scale, scratch)
     wait()  # all members have read the logit
     if member() == 0:
         logits[i, k, PEAK_LOGIT] = logit

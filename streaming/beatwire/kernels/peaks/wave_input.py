@@ -17,8 +17,9 @@ Invariant: integers alone, and a function of the samples from ``BACK_S`` before 
 """
 
 from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.peaks.past_samples import first_recent, value_at
 from beatwire.kernels.team import WIDTH, added, member, wait
-from beatwire.records import F32, I16, I64
+from beatwire.records import F32, I16, I64, U8
 from beatwire.records.waveform import WaveGrid
 
 GRID_HZ = 250
@@ -52,50 +53,74 @@ def accumulate(sums: I64, n: int) -> None:
     wait()
 
 
-def held_before(ring: I16, base: int, c: int, grid: WaveGrid, q: int) -> int:
+def read(ring: I16, past: U8, is_past: bool, a: int) -> int:
+    """Return a sample of the ring or a value of the past; ``NO_VALUE`` where there is none."""
+    return value_at(past, a) if is_past else int(ring[a % ring.shape[0]])
+
+
+def place_of_point(base: int, c: int, grid: WaveGrid, q: int) -> tuple[bool, int, int, int, int, int]:
+    """Return where point ``q`` around the peak at sample ``c`` is read.
+
+    Returns
+    -------
+    tuple
+        Whether it is of the past, where it begins, in sixteenths, the number of values of which it is the mean, the
+        first value that there is, and the last; and 1 if it is before the lane's first sample, else 0.
+    """
+    at, recent = c * FRACTION + int(grid.offset[q]), first_recent(c, grid)
+    early = int(at // FRACTION < base)
+    if base < recent and at // FRACTION < recent:
+        middle = at + (grid.apart - (1 << grid.halvings)) * (FRACTION // 2)
+        return True, middle >> grid.halvings, 1, base >> grid.halvings, (recent >> grid.halvings) - 1, early
+    return False, at, grid.apart, base, at // FRACTION + grid.apart, early
+
+
+def held_before(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, q: int) -> int:
     """Return the value that is held when point ``q`` is read: the last one before it, else the last one up to ``c``."""
-    size = ring.shape[0]
     while q > 0:
         q -= 1
-        for k in range(grid.apart - 1, -1, -1):
-            value = int(ring[max(base, (c * FRACTION + int(grid.offset[q])) // FRACTION + k) % size])
+        is_past, at, count, lowest, _, _ = place_of_point(base, c, grid, q)
+        for k in range(count - 1, -1, -1):
+            value = read(ring, past, is_past, max(lowest, at // FRACTION + k))
             if value != NO_VALUE:
                 return value
-    for k in range(min(size, c - base + 1)):
-        if ring[(c - k) % size] != NO_VALUE:
-            return int(ring[(c - k) % size])
+    for k in range(min(grid.recent, c - base + 1)):
+        if ring[(c - k) % ring.shape[0]] != NO_VALUE:
+            return int(ring[(c - k) % ring.shape[0]])
     return 0
 
 
-def gather(ring: I16, base: int, c: int, grid: WaveGrid, numbers: I64) -> int:
-    """Write the points of a lead around the peak at sample ``c``, and their sums; return the points before ``base``."""
-    points, sums = numbers[POINT], numbers[SUM]
-    size, n = ring.shape[0], grid.offset.shape[0]
+def gather(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, numbers: I64) -> int:
+    """Write the points of a lead around the peak at sample ``c``, and their sums; return the points before ``base``.
+
+    Samples that are older than ``first_recent`` are read from ``past`` [blocks, BLOCK_BYTES] of the lead.
+    """
+    points, sums, n = numbers[POINT], numbers[SUM], grid.offset.shape[0]
     first, stop = start_of(n, member()), start_of(n, member() + 1)
-    last = held_before(ring, base, c, grid, first)
-    early = total = 0
+    last = held_before(ring, past, base, c, grid, first)
+    before_base = total = 0
     for q in range(first, stop):
-        at = c * FRACTION + int(grid.offset[q])
+        is_past, at, count, lowest, highest, early = place_of_point(base, c, grid, q)
         whole, part = at // FRACTION, at % FRACTION
-        early += whole < base
+        before_base += early
         value = 0
-        for k in range(grid.apart):
-            a = max(base, whole + k)
-            left = int(ring[a % size])
+        for k in range(count):
+            a = max(lowest, whole + k)
+            left = read(ring, past, is_past, a)
             if left == NO_VALUE:
                 left = last
             last = left
             right = left
-            if part > 0 and whole + k >= base:
-                right = int(ring[(a + 1) % size])
+            if part > 0 and whole + k >= lowest:
+                right = read(ring, past, is_past, min(a + 1, highest))
                 if right == NO_VALUE:
                     right = left
             value += left * (FRACTION - part) + right * part
-        points[q] = value // grid.apart
+        points[q] = value // count
         total += int(points[q])
         sums[q] = total
     accumulate(sums, n)
-    return added(early)
+    return added(before_base)
 
 
 def sum_of(sums: I64, first: int, stop: int) -> int:

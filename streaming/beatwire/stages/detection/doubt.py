@@ -2,24 +2,25 @@
 
 In:    Peaks with ``logits``
 Out:   the same, with other ``logits`` where the trees were in doubt
-State: the network, where it reads the samples of each bank, and the changed risks of its lanes (xp)
+State: the network, where it reads the samples of each bank, the past of its lanes, and their changed risks (xp)
 
 Without a network, peaks pass unchanged.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.doubt import CHANGE_COLUMNS, HIDDEN_S, PAST_CHANGES
+from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, RECENT_S, STORED_HZ, VALUES
 from beatwire.kernels.peaks.peak_features import LOOKBACK, SPAN_S
 from beatwire.kernels.peaks.risk import LOGIT_RANGE
 from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.peaks.wave_network import LOOKS, MOST_FRAMES, TAPS, frames_of, grid_of
-from beatwire.records import F64, Bank, Peaks
+from beatwire.records import F64, I32, U8, Bank, Peaks
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
@@ -29,16 +30,18 @@ KNOTS = 129  # of ``scale_of``
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The network (None: peaks pass unchanged), and the trees' table of probabilities by logit."""
+    """The network (None: peaks pass unchanged), the trees' table of probabilities by logit, and the seconds read."""
 
     network: WaveNetwork | None
     probability: F64
+    past_s: float
 
 
 class Judge(NamedTuple):
     """What judges the doubtful peaks of a bank (xp, but for the scratch).
 
     lookback  samples in which errors are expected
+    codes     scratch, int32 [1, VALUES]
     """
 
     grid: WaveGrid
@@ -46,15 +49,17 @@ class Judge(NamedTuple):
     tables: LogitTables
     scratch: WaveScratch
     lookback: int
+    codes: I32
 
 
 @dataclass(slots=True)
 class State:
-    """Judges, and changed risks (xp), by number of the bank."""
+    """Judges, pasts (uint8 [lanes, leads, blocks, BLOCK_BYTES], xp), and changed risks (xp), by number of the bank."""
 
     settings: Settings
     backend: Backend = CPU
     judges: dict[int, Judge] = field(default_factory=dict)
+    pasts: dict[int, Any] = field(default_factory=dict)
     changes: dict[int, RiskChanges] = field(default_factory=dict)
 
 
@@ -68,10 +73,12 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     judge = state.judges.get(fresh.bank.number)
     if judge is None:
         judge = state.judges[fresh.bank.number] = _judge(state, network, fresh.bank)
-    most, changes = (len(fresh.lane), peaks.most[0]), _grown(state, fresh.bank, len(peaks.rings.f))
+    lanes, n = len(peaks.rings.f), len(fresh.lane)
+    most, changes = (n, peaks.most[0]), _grown(state, fresh.bank, lanes)
+    past = _past(state, fresh.bank, lanes)
     judged = state.backend.buffer("judged logits", peaks.logits.shape, np.float64)
-    state.backend.kernels.copy_logits(len(fresh.lane), peaks.table, peaks.logits, judged)
-    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, changes, judged)
+    state.backend.kernels.copy_logits(n, peaks.table, peaks.logits, judged)
+    judge_again(state.backend, judge, most, fresh.lanes, peaks.table, peaks.rings, past, changes, judged)
     return state, replace(peaks, logits=judged)
 
 
@@ -82,11 +89,16 @@ def judge_again(
     fresh: FreshLanes,
     peaks: PeakTable,
     rings: Rings,
+    past: U8,
     changes: RiskChanges,
     logits: F64,
 ) -> None:
-    """Judge doubtful peaks again, in place: ``most`` are the lanes, and the peaks that they have at most."""
+    """Store the past, and judge doubtful peaks again, in place.
+
+    ``most`` are the lanes, and the peaks that they have at most.
+    """
     n, kernels = most[0], backend.kernels
+    kernels.store_past(n, fresh, judge.grid, rings.x, past, judge.codes)
     count = backend.buffer("doubts of lanes", (n,), np.int64)
     kernels.count_doubts(n, peaks, logits, count)
     first, total = backend.positions("doubts", n, count, most[1])
@@ -94,7 +106,7 @@ def judge_again(
     kernels.list_doubts(n, peaks, logits, first, asked)
     change = backend.buffer("changed risks", (total,), np.int64)
     kernels.judge_doubt(
-        total, asked, fresh, peaks, rings, judge.grid, judge.network, judge.tables, judge.scratch, logits, change
+        total, asked, fresh, peaks, rings, past, judge.grid, judge.network, judge.tables, judge.scratch, logits, change
     )
     kernels.correct_errors(n, fresh, peaks, asked, first, change, judge.lookback, changes, logits)
 
@@ -106,8 +118,23 @@ def grid_for(rate_hz: float, depth: int) -> WaveGrid:
     offset_ms = ahead_ms - apart_ms * np.arange(points - 1, -1, -1, dtype=np.int64)
     return WaveGrid(
         offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ),
+        half_up(RECENT_S * rate_hz), halvings_of(rate_hz),
         *(half_up(s * rate_hz) for s in HIDDEN_S),
     )  # fmt: skip
+
+
+def halvings_of(rate_hz: float) -> int:
+    """Return how often a sampling rate can be halved before it is below that of the past.
+
+    >>> [halvings_of(rate_hz) for rate_hz in (100.0, 249.0, 250.0, 360.0, 500.0, 1000.0)]
+    [0, 0, 1, 1, 2, 3]
+    """
+    return max(0, (int(rate_hz) // STORED_HZ).bit_length() - 1)
+
+
+def blocks_of(past_s: float, rate_hz: float) -> int:
+    """Return the blocks of the past of a lead, of which so many seconds are read."""
+    return int(np.ceil((past_s - RECENT_S) * rate_hz / (VALUES << halvings_of(rate_hz)))) + 1  # one is read in part
 
 
 def scratch_of(network: WaveNetwork) -> WaveScratch:
@@ -131,8 +158,18 @@ def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
     grid = grid._replace(offset=constant(grid.offset))
     for other in state.judges.values():
         return other._replace(grid=grid, lookback=lookback)
+    codes = np.zeros((1, VALUES), np.int32)
     tables = LogitTables(*map(constant, tables_of(state.settings.probability)))
-    return Judge(grid, WaveNetwork(*map(constant, network)), tables, scratch_of(network), lookback)
+    return Judge(grid, WaveNetwork(*map(constant, network)), tables, scratch_of(network), lookback, codes)
+
+
+def _past(state: State, bank: Bank, lanes: int) -> Any:
+    """Return the past of a bank with at least ``lanes`` lanes."""
+    past = state.pasts.get(bank.number)
+    if past is None or len(past) < lanes:
+        shape = (lanes, bank.leads, blocks_of(state.settings.past_s, bank.rate_hz), BLOCK_BYTES)
+        past = state.pasts[bank.number] = state.backend.grown(past, shape, np.uint8)
+    return past
 
 
 def _grown(state: State, bank: Bank, lanes: int) -> RiskChanges:

@@ -15,6 +15,7 @@ from scipy.special import expit
 from beatwire.evaluation.beats.match import inside
 from beatwire.jit import cpu
 from beatwire.kernels.peaks import classify, doubt, risk, wave_input, wave_network
+from beatwire.kernels.peaks.past_samples import BLOCK_BYTES
 from beatwire.kernels.peaks.peak_features import LOOKBACK, SPAN_S
 from beatwire.model.checkpoint import held_out_models
 from beatwire.model.trees import KNOTS, SHIPPED, load_trees
@@ -28,6 +29,7 @@ from beatwire.training.detector.examples import label, response_maxima
 from beatwire.training.detector.figures import TrainingRecord
 from beatwire.training.progress import Progress
 
+NO_PAST = np.zeros((1, BLOCK_BYTES), np.uint8)  # all is read from the recording
 AUGMENTATIONS = TRAINED_ON[:3]  # as recorded, wander and muscle, electrode motion
 NOISY_WEIGHT = 0.3  # of a peak in noise
 L2 = 1e-3
@@ -108,12 +110,12 @@ def lead_logits(samples: Any, at: Any, rate_hz: float, network: Any) -> F64:
     gather, channels, judge = map(
         cpu.compiled, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
     )
-    grid, scratch = grid_for(rate_hz, network.narrow.shape[0]), scratch_of(network)
     held = np.concatenate([samples, np.repeat(samples[:, -1:], int(rate_hz), axis=1)], axis=1)
+    grid, scratch = grid_for(rate_hz, network.narrow.shape[0])._replace(recent=held.shape[1]), scratch_of(network)
     found = np.zeros((len(at), len(samples)))
     for row, c in enumerate(np.asarray(at).tolist()):
         for lead, x in enumerate(held):
-            early = max(0, gather(x, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
+            early = max(0, gather(x, NO_PAST, 0, c, grid, scratch.numbers) - wave_input.BEFORE)
             channels(scratch.numbers, len(grid.offset), network.compressed, early, scratch.frames[0])
             total = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
             found[row, lead] = total / wave_network.LOGIT_UNIT

@@ -1,0 +1,153 @@
+"""Samples of the past in six bits: what the network of doubtful peaks reads of the time before a peak's surroundings.
+
+In:    the ring of a lane
+Out:   the past of its leads: blocks of ``VALUES`` values
+State: the past
+
+A value is the mean of 1, 2, 4, ... samples, from a multiple of their number on; it is not known if one of them has no
+value. A block holds the least of its values, by how much the largest is greater, and of each value the nearest of
+``STEPS + 1`` levels from the one to the other: without a QRS complex a block is about as exact as the device.
+
+Blocks are counted from sample 0 of the stream, and one is written when its samples are ``WaveGrid.recent`` samples old.
+Samples before the lane's first one are as that one.
+
+Invariant: integers alone; a block depends on its samples and on the lane's first one.
+"""
+
+from beatwire.kernels.extremes import lowest
+from beatwire.kernels.intake.holes import MOST, NO_VALUE
+from beatwire.kernels.team import WIDTH, fewest, member, most, narrow, part, parts, wait
+from beatwire.records import I16, I32, U8
+from beatwire.records.detection import FreshLanes
+from beatwire.records.waveform import WaveGrid
+
+STORED_HZ = 125  # the rate of values is at least this, as long as that of the samples is, and less than twice as much
+RECENT_S = 0.8  # before a peak: what is read from the ring
+VALUES = 32  # of a block
+LONGEST_BLOCK_S = VALUES / 50  # at the lowest sampling rate
+STEPS = 62
+UNKNOWN = STEPS + 1  # code of a value that is not known
+PARTS = 3  # of two bits, of the codes that have no byte
+CODES = VALUES // (1 + PARTS)  # of them
+WHOLE = PARTS * CODES  # codes that have a byte; its upper bits are a part of another code
+HEADER = 4  # bytes of the least value and of the range
+BLOCK_BYTES = HEADER + WHOLE
+UNSIGNED = 32768  # added to the least value, which is stored without a sign
+FRACTION_BITS = 24  # of a level
+WORD = (1 << 32) - 1  # a level and its fraction fit: on a CPU, products of 32 bits are faster
+
+
+def span_of(grid: WaveGrid) -> int:
+    """Return the samples of a block."""
+    return VALUES << grid.halvings
+
+
+def first_recent(c: int, grid: WaveGrid) -> int:
+    """Return the first sample that is read from the ring where the peak at sample ``c`` is judged."""
+    span = span_of(grid)
+    return (c - grid.recent) // span * span
+
+
+def store_past(i: int, fresh: FreshLanes, grid: WaveGrid, x: I16, past: U8, work: I32) -> None:
+    """Write the blocks of row ``i`` whose samples are old enough since this pass.
+
+    Parameters
+    ----------
+    x : int16 [lanes, leads, R]
+        Rings of what is new in the pass, ``grid.recent`` and a block.
+    past : uint8 [lanes, leads, blocks, BLOCK_BYTES], written
+        Block ``k`` of a lane is in row ``k % blocks``.
+    work : int32 [1, VALUES]
+        Scratch.
+    """
+    lane, base, span = int(fresh.lane[i]), int(fresh.base[i]), span_of(grid)
+    first = max(base, int(fresh.start[i]) - grid.recent) // span
+    stop = (int(fresh.stop[i]) - grid.recent) // span
+    for k in range(first + part(), stop, parts()):
+        for lead in range(x.shape[1]):
+            store_block(x[lane, lead], base, k, grid.halvings, past[lane, lead, k % past.shape[2]], work[0])
+
+
+def store_block(ring: I16, base: int, k: int, halvings: int, block: U8, values: I32) -> None:
+    """Write block ``k`` of a lead; ``values`` [VALUES] is scratch."""
+    first, n = (k * VALUES) << halvings, VALUES << halvings
+    column = first % ring.shape[0]
+    is_plain = first >= base and column + n <= ring.shape[0] and lowest(ring, first, n) != NO_VALUE
+    if is_plain:
+        write_means(ring[column : column + n], halvings, values)
+    else:
+        for j in range(member(), VALUES, WIDTH):
+            values[j] = mean_of(ring, base, first + (j << halvings), halvings)
+    low, high = known_extremes(values, is_plain)
+    reach = max(1, high - low)
+    factor, half = (STEPS << FRACTION_BITS) // reach, 1 << (FRACTION_BITS - 1)
+    for j in range(member(), VALUES, WIDTH):
+        if is_plain or values[j] != NO_VALUE:
+            values[j] = (((int(values[j]) - low) * factor + half) & WORD) >> FRACTION_BITS
+        else:
+            values[j] = UNKNOWN
+    wait()
+    for part_of in range(PARTS):
+        whole, out = values[part_of * CODES : (part_of + 1) * CODES], block[HEADER + part_of * CODES :]
+        for j in range(member(), CODES, WIDTH):
+            out[j] = int(whole[j]) | ((int(values[WHOLE + j]) >> (2 * part_of)) & 3) << 6
+    if member() == 0:
+        low += UNSIGNED
+        block[0], block[1], block[2], block[3] = low & 255, low >> 8, reach & 255, reach >> 8
+    wait()
+
+
+def known_extremes(values: I32, are_known: bool) -> tuple[int, int]:
+    """Return the least and the largest of the values that are known; all members call it."""
+    least = largest = values[member()]
+    if are_known:
+        for j in range(member(), VALUES, WIDTH):
+            least, largest = min(least, values[j]), max(largest, values[j])
+        return fewest(narrow(int(least))), most(narrow(int(largest)))
+    low, high = MOST, -MOST
+    for j in range(member(), VALUES, WIDTH):
+        value = int(values[j])
+        if value != NO_VALUE:
+            low, high = min(low, value), max(high, value)
+    return fewest(narrow(low)), most(narrow(high))
+
+
+def write_means(samples: I16, halvings: int, values: I32) -> None:
+    """Write the means of samples that all have values."""
+    if halvings == 1:  # a loop of vectors
+        for j in range(member(), VALUES, WIDTH):
+            values[j] = (int(samples[2 * j]) + int(samples[2 * j + 1])) >> 1
+        return
+    for j in range(member(), VALUES, WIDTH):
+        total = 0
+        for s in range(1 << halvings):
+            total += int(samples[(j << halvings) + s])
+        values[j] = total >> halvings
+
+
+def mean_of(ring: I16, base: int, a: int, halvings: int) -> int:
+    """Return the mean of the samples from ``a`` on; ``NO_VALUE`` if one of them has none."""
+    size, total = ring.shape[0], 0
+    column = a % size
+    for s in range(1 << halvings):
+        at = column + max(s, base - a)
+        value = int(ring[at if at < size else at - size])
+        if value == NO_VALUE:
+            return NO_VALUE
+        total += value
+    return total >> halvings
+
+
+def value_at(past: U8, j: int) -> int:
+    """Return value ``j`` of a lead of the past; ``NO_VALUE`` if it is not known."""
+    block, at = past[j // VALUES % past.shape[0]], j % VALUES
+    if at < WHOLE:
+        code = int(block[HEADER + at]) & 63
+    else:
+        first = HEADER + at - WHOLE
+        code = int(block[first]) >> 6
+        code |= int(block[first + CODES]) >> 6 << 2 | int(block[first + 2 * CODES]) >> 6 << 4
+    if code == UNKNOWN:
+        return NO_VALUE
+    reach = int(block[2]) | int(block[3]) << 8
+    return (int(block[0]) | int(block[1]) << 8) - UNSIGNED + (code * reach + STEPS // 2) // STEPS
