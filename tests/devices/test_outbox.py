@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,11 @@ def received(cluster: Cluster, enough: int) -> list[tuple[int, int]]:
     return found
 
 
+def received_count(cluster: Cluster, enough: int) -> list[bytes | None]:
+    """Return the value of every message, until there are enough."""
+    return [one.value() for one in itertools.islice(follow(cluster, names.SAMPLES, earliest=True), enough)]
+
+
 class AwaySender(LiveSender):
     """A sender whose broker is away for a while: nothing reaches it until ``back`` is set."""
 
@@ -267,4 +273,92 @@ def test_a_spool_reads_a_file_once_however_few_messages_are_taken(tmp_path, monk
     taken = [spool.take(3, 0.0) for _ in range(167)]
     assert [m for some in taken for m in some] == [message(k) for k in range(500)]
     assert sum(read) <= (tmp_path / "000000000001.spool").stat().st_size
+    spool.close()
+
+
+def test_what_an_earlier_feed_has_left_is_not_in_memory_at_once(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(outbox, "_FILE_BYTES", 300_000)
+    spool = Spool(tmp_path)
+    for k in range(40):
+        spool.put([message(k, 1_000) for k in range(100 * k, 100 * k + 100)])
+    spool.close()
+    tracemalloc.start()
+    spool = Spool(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert spool.left == 4_000
+    assert peak < 1_500_000, "of 4 MB in 13 files"
+    spool.close()
+
+
+def test_what_is_acknowledged_leaves_the_disk_while_much_waits(tmp_path, monkeypatch) -> None:
+    """Else a feed that is killed sends all of it again."""
+    monkeypatch.setattr(outbox, "_FILE_BYTES", 30_000)
+    spool = Spool(tmp_path)
+    spool.put([message(k, 300) for k in range(100)])
+    for k in range(100, 8_000, 100):
+        spool.put([message(k, 300) for k in range(k, k + 100)])
+    left: list[int] = []
+    with MockKafka() as kafka, LiveSender(kafka.cluster, outage_s=float("inf")) as sender:
+        sent = sending.Sending(sender, spool, lambda _: None)
+        files, all_acknowledged = len(list(tmp_path.glob("*.spool"))), spool.all_acknowledged
+        monkeypatch.setattr(spool, "all_acknowledged", lambda: (left.append(len(spool)), all_acknowledged()))
+        while len(spool):
+            sent.send(0.01)
+            assert len(spool._taken) <= 10
+        sent.finish(lambda: False)
+        assert len(received_count(kafka.cluster, 8_000)) == 8_000
+    assert files > 60
+    assert sum(0 < n < 8_000 for n in left) > 5
+    spool.close()
+    assert not list(tmp_path.glob("*.spool"))
+
+
+@pytest.mark.parametrize("call", ["take", "acknowledged", "begin"])
+def test_an_error_of_the_disk_is_one_line(tmp_path, monkeypatch, call) -> None:
+    spool = Spool(tmp_path)
+    spool.put([message(k) for k in range(10)])
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    if call == "take":
+        monkeypatch.setattr(spool, "_read_on", fail)
+        with pytest.raises(FatalError, match=r"--spool .*: cannot be read: Input/output error"):
+            spool.take(3, 0.0)
+    elif call == "acknowledged":
+        monkeypatch.setattr(spool, "_delete", fail)
+        with pytest.raises(FatalError, match=r"--spool .*: cannot be written: Input/output error"):
+            spool.all_acknowledged()
+    else:
+        spool.close()
+        monkeypatch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(FatalError, match=r"--spool .*: cannot be read: Input/output error"):
+            Spool(tmp_path)
+        return
+    spool.close()
+
+
+def test_what_a_full_disk_has_taken_of_a_batch_is_sent(tmp_path, monkeypatch) -> None:
+    spool = Spool(tmp_path)
+    spool.put([message(0)])
+    assert spool.take(5, 0.0) == [message(0)]
+
+    class Full:
+        """A file on a disk with room for some messages."""
+
+        def write(self, content: bytes) -> None:
+            written.write(content[: len(content) // 2])
+            written.flush()
+            raise OSError(28, "No space left on device")
+
+        close = property(lambda _: written.close)
+
+    written = spool._written
+    monkeypatch.setattr(spool, "_written", Full())
+    with pytest.raises(FatalError, match="cannot be written: No space left on device"):
+        spool.put([message(k) for k in range(1, 11)])
+    assert 3 <= len(spool.take(20, 0.0)) <= 5
+    assert len(spool) == 0
+    monkeypatch.setattr(spool, "_written", written)
     spool.close()

@@ -3,16 +3,17 @@
 In and out: messages, first in, first out. Several threads put, one takes.
 
 A file of a spool is a row of ``entries``. It is deleted when the broker has acknowledged all that is in it; one with a
-damage before its last entry is kept under another name. Once a second, and at the end of a file, it is synchronised
-with the disk: while messages come, a power cut takes those of the last second.
+damage before its last entry is kept under another name. After ``_MOST_TAKEN`` files nothing is to be taken before the
+broker has acknowledged them: so a process that is killed leaves few messages to be sent again. Once a second, and at
+the end of a file, it is synchronised with the disk: while messages come, a power cut takes those of the last second.
 """
 
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -23,6 +24,7 @@ from beatwire_producers.devices.entries import entries_of, entry_of
 
 MOST_BYTES = 256 << 20  # in memory
 _FILE_BYTES = 4 << 20
+_MOST_TAKEN = 4
 _SYNC_S = 1.0  # takes 1-20 ms, in which nothing is put or taken
 _ENDING, _DAMAGED = ".spool", ".damaged"
 
@@ -32,6 +34,11 @@ class Outbox(Protocol):
 
     lost: int
     loss: str
+
+    @property
+    def has_taken_enough(self) -> bool:
+        """Return whether the broker has to acknowledge what was taken before more is."""
+        ...
 
     def put(self, messages: Sequence[Message]) -> None:
         """Add messages."""
@@ -69,6 +76,7 @@ class Memory:
     """
 
     loss = "no more room in memory; the oldest messages are lost (--spool FOLDER keeps them)"
+    has_taken_enough = False
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.lost = 0
@@ -127,6 +135,8 @@ class Spool:
     ------
     UserError
         The folder cannot be written, or another process uses it.
+    FatalError
+        What an earlier process has left cannot be read.
     """
 
     loss = f"files of the spool are damaged; messages are lost (what is left of them is kept as *{_DAMAGED})"
@@ -142,10 +152,15 @@ class Spool:
             raise UserError(f"--spool {folder}: expected a folder that can be written; got {error.strerror}") from error
         _lock(self._lock, folder)
         self._files = sorted(folder.glob(f"*{_ENDING}"))
-        found = {path: entries_of(path.read_bytes()) for path in self._files}
-        self.left = sum(len(entries) for entries, _ in found.values())
-        self.lost = sum(damages for _, damages in found.values())
-        self._damaged = {path for path, (_, damages) in found.items() if damages}
+        self._damaged = set[Path]()
+        self.left = 0
+        try:
+            with self._said("read"):
+                for path in self._files:  # one at a time: those of days are more than memory has room for
+                    self._count(path)
+        except FatalError:
+            self._lock.close()
+            raise
         self._waiting = self.left
         self._taken: list[Path] = []  # files that were taken whole
         self._number = max((int(path.stem) for path in self._files if path.stem.isdecimal()), default=0)
@@ -162,27 +177,35 @@ class Spool:
         FatalError
             They cannot be written.
         """
-        with self._changed:
-            try:
-                if self._written is None:
-                    self._number += 1
-                    self._files.append(self._folder / f"{self._number:012}{_ENDING}")
-                    self._written = self._files[-1].open("wb")
-                    self._synced_s = 0.0
-                self._written.write(b"".join(map(entry_of, messages)))
-                self._written.flush()
-                if self._written.tell() > _FILE_BYTES:
-                    self._end_file()
-                elif time.monotonic() - self._synced_s > _SYNC_S:
-                    self._sync(self._written)
-            except OSError as error:
-                raise FatalError(f"--spool {self._folder}: cannot be written: {error.strerror}") from error
+        with self._changed, self._said("written"):
+            if self._written is None:
+                self._number += 1
+                self._files.append(self._folder / f"{self._number:012}{_ENDING}")
+                self._written = self._files[-1].open("wb")
+                self._synced_s = 0.0
+            self._written.write(b"".join(map(entry_of, messages)))
+            self._written.flush()
             self._waiting += len(messages)
             self._changed.notify()
+            if self._written.tell() > _FILE_BYTES:
+                self._end_file()
+            elif time.monotonic() - self._synced_s > _SYNC_S:
+                self._sync(self._written)
+
+    @property
+    def has_taken_enough(self) -> bool:
+        """Return whether the broker has to acknowledge what was taken before more is."""
+        return len(self._taken) >= _MOST_TAKEN
 
     def take(self, most: int, timeout_s: float) -> list[Message]:
-        """Return the next messages; wait for the first of them."""
-        with self._changed:
+        """Return the next messages; wait for the first of them.
+
+        Raises
+        ------
+        FatalError
+            They cannot be read.
+        """
+        with self._changed, self._said("read"):
             if not self._waiting:
                 self._changed.wait(timeout_s)
             taken: list[Message] = []
@@ -196,8 +219,16 @@ class Spool:
                 while self._read and len(taken) < most:
                     message, self._read_from = self._read.popleft()
                     taken.append(message)
-            self._waiting -= len(taken)
+            self._waiting = max(0, self._waiting - len(taken))  # a disk that is full takes a part of what is put
             return taken
+
+    def _count(self, path: Path) -> None:
+        """Count what an earlier process has left in a file."""
+        entries, damages = entries_of(path.read_bytes())
+        self.left += len(entries)
+        self.lost += damages
+        if damages:
+            self._damaged.add(path)
 
     def _read_on(self) -> bool:
         """Read what the first file has beyond what was taken, once; return False if there is nothing."""
@@ -207,8 +238,14 @@ class Spool:
         return bool(self._read)
 
     def all_acknowledged(self) -> None:
-        """Delete the files of which everything was taken."""
-        with self._changed:
+        """Delete the files of which everything was taken.
+
+        Raises
+        ------
+        FatalError
+            They cannot be deleted.
+        """
+        with self._changed, self._said("written"):
             if not self._waiting and self._written is not None and self._read_from > _FILE_BYTES // 16:
                 self._end_file(keep=False)
                 self._taken.append(self._files.pop(0))
@@ -225,9 +262,8 @@ class Spool:
             if not self._waiting and not self._taken and len(self._files) <= 1 and self._is_acknowledged:
                 self._delete(self._files)
             try:
-                self._end_file()
-            except OSError as error:
-                raise FatalError(f"--spool {self._folder}: cannot be written: {error.strerror}") from error
+                with self._said("written"):
+                    self._end_file()
             finally:
                 self._lock.close()
             if not any(self._folder.glob(f"*{_ENDING}")):
@@ -240,6 +276,14 @@ class Spool:
         """Note that the broker has acknowledged everything: `close` leaves nothing."""
         self.all_acknowledged()
         self._is_acknowledged = True
+
+    @contextmanager
+    def _said(self, what: str) -> Iterator[None]:
+        """Let an error of the disk be one line."""
+        try:
+            yield
+        except OSError as error:
+            raise FatalError(f"--spool {self._folder}: cannot be {what}: {error.strerror}") from error
 
     def _delete(self, paths: Sequence[Path]) -> None:
         for path in paths:

@@ -50,7 +50,7 @@ class Sending:
         UserError, FatalError
             As of `LiveSender.check`.
         """
-        if self._sender.unacknowledged() < _MOST_IN_FLIGHT:
+        if self._sender.unacknowledged() < _MOST_IN_FLIGHT and not self._outbox.has_taken_enough:
             time.sleep(min(max(0.0, self._next_s - time.monotonic()), wait_s))
             messages = self._outbox.take(_MOST_AT_ONCE, wait_s)
             self._next_s = time.monotonic() + (_GATHER_S if len(messages) < _MOST_AT_ONCE else 0.0)
