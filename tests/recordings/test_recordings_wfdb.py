@@ -70,6 +70,17 @@ def test_the_error_of_a_truncated_wfdb_record_names_the_expected_and_the_actual_
     assert message_of(tmp_path / "r1") == "r1.dat: expected 2000 bytes (500 samples of 2 leads); got 1500"
 
 
+@pytest.mark.parametrize("ending", ["dat", "atr"])
+def test_a_table_with_the_ending_of_a_signal_is_read_as_a_table(tmp_path: Path, ending: str) -> None:
+    """Other programs write columns of numbers as .dat."""
+    t = np.arange(500) / 250
+    np.savetxt(tmp_path / f"a.{ending}", np.stack([t, np.sin(9 * t)], axis=1))
+    (tmp_path / f"b.{ending}").write_text("time,ecg\r\n" + "".join(f"{a:.3f},{np.sin(9 * a):.3f}\r\n" for a in t))
+    for name in "ab":
+        recording = read_recording(tmp_path / f"{name}.{ending}")
+        assert (recording.rate_hz, recording.samples.shape) == (250.0, (1, 500))
+
+
 def test_the_missing_part_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     write_wfdb(tmp_path)
     assert (

@@ -42,6 +42,7 @@ ENDINGS = {
     ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
     ".npz": NUMPY, ".mat": MATLAB,
 }  # fmt: skip
+_TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
 _HEAD_BYTES = 256
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
@@ -93,9 +94,14 @@ def wfdb_record(path: Path) -> Path | None:
     beside = path.with_suffix(".hea")
     if beside.exists() and (path.suffix in WFDB_SUFFIXES or _names(beside, path.name)):
         return path.with_suffix("")
-    if path.suffix in (".dat", ".atr") and not beside.exists() and by_content(head_of(path), path) is None:
+    if path.suffix in (".dat", ".atr") and not beside.exists() and _may_be_signal(head_of(path), path):
         raise UserError(f"{path}: expected its WFDB header {beside.name} beside it; there is none")
     return None
+
+
+def _may_be_signal(head: bytes, path: Path) -> bool:
+    """Return True if a file may be one of a WFDB record by its first bytes: other programs write tables as .dat."""
+    return by_content(head, path) is None and _TABLE.fullmatch(head) is None
 
 
 def _names(header: Path, file: str) -> bool:
