@@ -71,9 +71,9 @@ class LogitTables(NamedTuple):
 class RiskChanges(NamedTuple):
     """How the risks of the last doubtful peaks of each lane were changed, see ``kernels.peaks.doubt``.
 
-    log   int64 [lanes, CHANGE_COLUMNS]  their number, and the samples of the last ones
-    past  int32 [lanes, PAST_CHANGES]    changes, in ``RISK_UNIT``
+    log   int32 [lanes, CHANGE_COLUMNS]  their number, and the samples of the last ones
+    past  int16 [lanes, PAST_CHANGES]    changes, in ``RISK_UNIT``
     """
 
-    log: I64
-    past: I32
+    log: I32
+    past: I16

@@ -39,10 +39,11 @@ FIRST_DOUBTED, LAST_DOUBTED = -2.5, 6.0
 LEAST_DOUBT, DOUBT_PER_ERROR = 2.0, 5.0
 MOST_LEADS = 4
 WEIGHT_UNIT = 10_000  # of the weights that combine logits: sums of integers are the same on every machine
-RISK_UNIT = 1 << 20  # changes of risks are integers, this many an error: their sum is the same in any order
+RISK_UNIT = 1 << 14  # changes of risks are int16, this many an error: their sum is the same in any order
 PAST_CHANGES = PAST_PEAKS
 CHANGE_COUNT, CHANGE_SAMPLES = range(2)  # columns of ``RiskChanges.log``
 CHANGE_COLUMNS = CHANGE_SAMPLES + PAST_CHANGES
+WORD = 1 << 32  # samples are stored modulo this
 HIDDEN_S = 0.15, 0.1  # before a peak: what is further away is another wave, what is nearer the same
 REACH_S = BACK_S + HIDDEN_S[0]  # of the samples before a peak that are read
 HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked for
@@ -178,6 +179,12 @@ def judge_doubt(
         change[j] = round(more * RISK_UNIT)
 
 
+def in_word(c: int) -> int:
+    """Return a sample modulo ``WORD`` as int32 holds it."""
+    low = c % WORD
+    return low - WORD if low >= WORD // 2 else low
+
+
 def correct_errors(
     i: int, fresh: FreshLanes, peaks: PeakTable, asked: I64, first: I64, change: I64, lookback: int,
     changes: RiskChanges, logits: F64,
@@ -202,13 +209,15 @@ def correct_errors(
         c = int(peaks.peaks[i, k, PEAK_SAMPLE])
         if row < first[i + 1] and asked[row, 1] == k:
             at = int(log[CHANGE_COUNT]) % PAST_CHANGES
-            log[CHANGE_SAMPLES + at], past[at] = c, change[row]
+            log[CHANGE_SAMPLES + at], past[at] = in_word(c), change[row]
             log[CHANGE_COUNT] += 1
             row += 1
-        total, at = 0, int(log[CHANGE_COUNT]) % PAST_CHANGES
-        for _ in range(min(PAST_CHANGES, int(log[CHANGE_COUNT]))):
+        total, at, count = 0, int(log[CHANGE_COUNT]) % PAST_CHANGES, min(PAST_CHANGES, int(log[CHANGE_COUNT]))
+        for older in range(count):
             at = PAST_CHANGES - 1 if at == 0 else at - 1
-            if c - int(log[CHANGE_SAMPLES + at]) > lookback:
+            if (c - int(log[CHANGE_SAMPLES + at])) % WORD > lookback:
+                if older == 0:  # none counts any more: later, their samples modulo a word could be taken for new ones
+                    log[CHANGE_COUNT] = 0
                 break
             total += int(past[at])
         if total != 0 and logits[i, k, PEAK_ERRORS] >= 0.0:  # it is a candidate
