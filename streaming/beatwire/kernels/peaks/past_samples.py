@@ -74,11 +74,9 @@ def store_block(ring: I16, base: int, k: int, halvings: int, block: U8, values: 
     column = first % ring.shape[0]
     is_plain = first >= base and column + n <= ring.shape[0] and lowest(ring, first, n) != NO_VALUE
     if is_plain:
-        write_means(ring[column : column + n], halvings, values)
+        low, high = write_means(ring[column : column + n], halvings, values)
     else:
-        for j in range(member(), VALUES, WIDTH):
-            values[j] = mean_of(ring, base, first + (j << halvings), halvings)
-    low, high = known_extremes(values, is_plain)
+        low, high = write_known_means(ring, base, first, halvings, values)
     reach = max(1, high - low)
     factor, half = (STEPS << FRACTION_BITS) // reach, 1 << (FRACTION_BITS - 1)
     for j in range(member(), VALUES, WIDTH):
@@ -97,32 +95,38 @@ def store_block(ring: I16, base: int, k: int, halvings: int, block: U8, values: 
     wait()
 
 
-def known_extremes(values: I32, are_known: bool) -> tuple[int, int]:
-    """Return the least and the largest of the values that are known; all members call it."""
+def write_means(samples: I16, halvings: int, values: I32) -> tuple[int, int]:
+    """Write the means of samples that all have values; return the least and the largest of them."""
+    values[member()] = mean_in(samples, member(), halvings)
     least = largest = values[member()]
-    if are_known:
-        for j in range(member(), VALUES, WIDTH):
-            least, largest = min(least, values[j]), max(largest, values[j])
-        return fewest(narrow(int(least))), most(narrow(int(largest)))
-    low, high = MOST, -MOST
-    for j in range(member(), VALUES, WIDTH):
-        value = int(values[j])
-        if value != NO_VALUE:
-            low, high = min(low, value), max(high, value)
-    return fewest(narrow(low)), most(narrow(high))
-
-
-def write_means(samples: I16, halvings: int, values: I32) -> None:
-    """Write the means of samples that all have values."""
     if halvings == 1:  # a loop of vectors
         for j in range(member(), VALUES, WIDTH):
             values[j] = (int(samples[2 * j]) + int(samples[2 * j + 1])) >> 1
-        return
+            least, largest = min(least, values[j]), max(largest, values[j])
+    else:
+        for j in range(member(), VALUES, WIDTH):
+            values[j] = mean_in(samples, j, halvings)
+            least, largest = min(least, values[j]), max(largest, values[j])
+    return fewest(narrow(int(least))), most(narrow(int(largest)))
+
+
+def mean_in(samples: I16, j: int, halvings: int) -> int:
+    """Return mean ``j`` of samples that all have values."""
+    total = 0
+    for s in range(1 << halvings):
+        total += int(samples[(j << halvings) + s])
+    return total >> halvings
+
+
+def write_known_means(ring: I16, base: int, first: int, halvings: int, values: I32) -> tuple[int, int]:
+    """Write the means of samples from ``first`` on; return the least and the largest of those that are known."""
+    low, high = MOST, -MOST
     for j in range(member(), VALUES, WIDTH):
-        total = 0
-        for s in range(1 << halvings):
-            total += int(samples[(j << halvings) + s])
-        values[j] = total >> halvings
+        value = mean_of(ring, base, first + (j << halvings), halvings)
+        values[j] = value
+        if value != NO_VALUE:
+            low, high = min(low, value), max(high, value)
+    return fewest(narrow(low)), most(narrow(high))
 
 
 def mean_of(ring: I16, base: int, a: int, halvings: int) -> int:
