@@ -21,6 +21,7 @@ for a bank. Ids of those come in several partitions.
 
 import json
 import random
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ ECG = {
     rate_hz: [synthesise((3, k), rate_hz=rate_hz, seconds=60.0).recording.samples[0] for k in range(2)]
     for rate_hz in (250.0, *RATES_HZ)
 }
-MISFITS = ("units", "units", "behind", "rate")
+MISFITS = ("units", "units", "units", "behind", "rate")
 LIMITS = ({"tachycardia": 52.0, "bradycardia": 50.0, "pause": 2.0}, {"tachycardia": 250.0}, {"bradycardia": 100.0})
 
 
@@ -66,6 +67,7 @@ class Device:
         self.ecg, self.session, self.first, self.at, self.clock_us = rng.choice(ECG[self.rate_hz]), 1, 0, 0, START_US
         self.flat_until_s = self.noisy_until_s = self.hasty_until_s = self.stored_until_s = begin_s
         self.stranger_until_s, self.misfit = begin_s, MISFITS[0]
+        self.other_hz = 410.0 + zlib.crc32(stream.encode()) % 1_000 / 16  # of its stranger, whose bank may open
         self.lead_off, self.sent, self.stored = 0, list[Sent](), list[bytes]()
 
     def send(self, end_s: float) -> list[Sent]:
@@ -94,7 +96,7 @@ class Device:
                 self.first, self.clock_us = self.first + by, self.clock_us + round(by * 1e6 / self.rate_hz)
             case "silent":
                 self.now_s += rng.choice([30.0, 61.0, 70.0, 130.0])
-            case "strayed":
+            case "strayed" if "rare" not in self.kinds:  # else it may come before the device, whose bank is open or not
                 self.sent.append(stray(rng, self.stream, self.now_s))
             case "off" if rng.random() < 0.5:
                 self.lead_off = 1 - self.lead_off
@@ -108,7 +110,7 @@ class Device:
             case "late":
                 self.stored_until_s = self.now_s + rng.uniform(1, 30)
             case "stranger":
-                self.stranger_until_s, self.misfit = self.now_s + rng.uniform(0, 60), rng.choice(MISFITS)
+                self.stranger_until_s, self.misfit = self.now_s + rng.uniform(20, 120), rng.choice(MISFITS)
             case "leaps":
                 self._send(self.first + rng.choice([30_000, 500_000]), self._samples(125), self.now_s)
             case _:
@@ -142,7 +144,7 @@ class Device:
             case "behind" if self.first > 70 * self.rate_hz:
                 self._send(self.rng.randrange(1, 2_000), self._samples(100), self.now_s)
             case "rate":
-                self._send(self.first, self._samples(100), self.now_s, rate_hz=self.rng.choice(STRAY_HZ))
+                self._send(self.first, self._samples(100), self.now_s, rate_hz=self.other_hz)
             case _:
                 self._send(self.first, self._samples(100), self.now_s, uv_per_unit=3.0)
 
