@@ -9,6 +9,7 @@ import pytest
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming import client, standing
+from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
@@ -40,9 +41,11 @@ def flowing(cluster: Cluster) -> Iterator[None]:
 
     thread = threading.Thread(target=feed)
     thread.start()
-    yield
-    stop.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def said(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
@@ -100,6 +103,26 @@ def test_an_aborted_transaction_at_the_end_of_a_silent_log_is_nothing_that_is_no
         while len(looked) < 4:
             source.take(0.1)
         assert source.epoch == 1, "its client was replaced"
+
+
+def test_a_replay_ends_where_nothing_more_comes_before_its_commit(kafka, wait):
+    """As where a log was cut behind the end of a transaction: that has an offset, and is received by nobody."""
+    gateway = kafka.cluster.producer({"transactional.id": "gateway", "transaction.timeout.ms": 60_000})
+    gateway.init_transactions(60)
+    gateway.begin_transaction()
+    for _ in range(5):
+        gateway.produce(names.SAMPLES, b"x", b"gateway", STILL)
+    gateway.commit_transaction(60)
+    with Source(kafka.cluster, "g") as source:
+        take(source)
+        source.commit({STILL: Position(6, 2)})
+        wait(lambda: source.take(0.05) and source.committed([STILL]) == {STILL: 6})
+    with Source(kafka.cluster, "g") as source:
+        replayed = take(source)
+        assert replayed.replay
+        assert replayed.positions == {STILL: 5}
+        with flowing(kafka.cluster):
+            assert not take(source, within_s=20).replay
 
 
 # Of the batch before the key of its first record: what is overwritten, where, and the error that is received.

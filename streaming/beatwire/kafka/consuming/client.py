@@ -25,7 +25,7 @@ from beatwire.kafka.consuming.batch import split_errors
 from beatwire.kafka.consuming.standing import Standing
 from beatwire.kafka.consuming.unassigned import ASSIGNOR, Unassigned
 from beatwire.kafka.reachability import Reachability, broker_responds
-from beatwire.kafka.reading.readers import with_messages
+from beatwire.kafka.reading.readers import look_ahead
 
 _LOGGER = logging.getLogger("beatwire")
 POLL_MESSAGES = 8_192
@@ -159,7 +159,7 @@ class GroupClient:
         """
         ends = self._end_offsets_if_silent()
         behind = {partition: offset for partition, offset in next_offset.items() if ends.get(partition, 0) > offset + 1}
-        return bool(behind and with_messages(self._cluster, self._topic, behind))
+        return bool(behind) and any(look_ahead(self._cluster, self._topic, behind).values())
 
     def is_stuck_unassigned(self) -> bool:
         """Return True if this client has no partitions although messages wait that nobody commits; requests are rare.
@@ -177,7 +177,8 @@ class GroupClient:
         except FatalError:  # the broker does not answer any connection
             return False
         behind = {p: previous[p] for p, end in ends.items() if p in previous and end > previous[p] + 1}
-        return self._commits == previous and bool(behind and with_messages(self._cluster, self._topic, behind))
+        waits = bool(behind) and self._commits == previous
+        return waits and any(look_ahead(self._cluster, self._topic, behind).values())
 
     def _end_offsets_if_silent(self) -> dict[int, int]:
         """Return the end of the committed messages; {} while messages arrive, soon after a request, or unanswered."""

@@ -98,13 +98,12 @@ class Poller:
         self.waiting = CommitQueue(self._topic_there, self._topic_id)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
-        self._polled_s, self._resumed = 0.0, Resumed()
+        self._changed_s, self._polled_s, self._resumed = time.monotonic(), 0.0, Resumed()
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._deleted = Deleted(self._topic_there, self._topic_id)
         self._repeated = Repeated(self._topic_there, self._topic_id)
         self._pending: list[TopicPartition] = []
         self._asked = self._closing = False  # asked for the commits, since the assignment changed
-        self._changed_s = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
     # ---- called by any thread ----
@@ -179,7 +178,7 @@ class Poller:
         if replay is None:
             part = self._deleted.pass_on(part, self._next_offset)
         else:
-            replay.pause_finished(self._next_offset)
+            self._next_offset |= replay.pause_finished(self._next_offset, received=bool(messages or self._paused))
         replaying = replay is not None and not replay.done
         reading = self._reading(drained=drained, replaying=replaying)
         self._handover.put(part if part.messages or part.expired else None, reading, replay=replay is not None)
@@ -263,7 +262,7 @@ class Poller:
         self._resume(set(starts))
         if self.changing:
             return
-        replay = Replay(self._client.consumer, self._topic_there, self.began)
+        replay = Replay(self._client.consumer, self._cluster, self._topic, self.began)
         self._replay = None if replay.done else replay
         self._handover.resume(replaying=not replay.done)
 

@@ -13,15 +13,18 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import as_commit, as_position
 from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cause_to_go_back, clip_to_available
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.topic_id import TopicId
+from beatwire.kafka.reading.readers import look_ahead
 from beatwire.records import Expired
 
 _LOGGER = logging.getLogger("beatwire")
 _REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
 _FIRST_S = 0.5  # wait for commits that are not in a transaction
+_SILENCE_S = 2.0  # a fetch takes milliseconds
 _SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
 
 
@@ -32,8 +35,8 @@ class Replay:
     ----------
     consumer
         Positioned at the rewind offsets.
-    topic
-        The topic of sample chunks, by its name at the brokers.
+    cluster, topic
+        The cluster, and the topic of sample chunks.
     positions
         partition -> its position. A partition with nothing to replay is paused at once.
 
@@ -45,10 +48,11 @@ class Replay:
         The partitions that are paused at their commit.
     """
 
-    def __init__(self, consumer: Consumer, topic: str, positions: Mapping[int, Position]) -> None:
-        self._consumer, self._topic = consumer, topic
+    def __init__(self, consumer: Consumer, cluster: Cluster, topic: str, positions: Mapping[int, Position]) -> None:
+        self._consumer, self._cluster, self._name, self._topic = consumer, cluster, topic, cluster.topic(topic)
         self.until = {p: at.offset for p, at in positions.items() if at.rewind < at.offset}
         self.paused: set[int] = set()
+        self._received_s = 0.0  # when messages came last
         if self.until:
             self._pause(set(positions) - set(self.until))
 
@@ -66,15 +70,41 @@ class Replay:
             _report(self._topic, partition, Cause.LOST, self.until[partition], offset)
         self.until.update(first_new)
 
-    def pause_finished(self, next_offset: Mapping[int, int]) -> None:
-        """Pause the partitions that have been polled up to their commit.
+    def pause_finished(self, next_offset: Mapping[int, int], *, received: bool) -> dict[int, int]:
+        """Pause the partitions that have been polled up to their commit, and those that end before it.
+
+        Where a log was cut, the end of a transaction may be the last that it has: that is received by nobody. If
+        nothing has come for `_SILENCE_S`, a fresh connection is asked.
 
         Parameters
         ----------
         next_offset
             partition -> the next offset to poll.
+        received
+            Whether this poll had messages, or none were asked for.
+
+        Returns
+        -------
+        dict
+            Of those that end before it: partition -> the commit, which is the next offset there.
         """
+        ended = self._ended(next_offset) if self._is_silent(received=received) else {}
+        next_offset = {**next_offset, **ended}
         self._pause({p for p, offset in self.until.items() if p not in self.paused and next_offset[p] >= offset})
+        return ended
+
+    def _is_silent(self, *, received: bool) -> bool:
+        """Return True if nothing has come for long, once each time."""
+        now_s = time.monotonic()
+        silent = not received and self._received_s > 0 and now_s - self._received_s > _SILENCE_S
+        if received or silent or not self._received_s:
+            self._received_s = now_s
+        return silent
+
+    def _ended(self, next_offset: Mapping[int, int]) -> dict[int, int]:
+        unread = {p: next_offset[p] for p in self.until if p not in self.paused}
+        answers = look_ahead(self._cluster, self._name, unread)
+        return {p: self.until[p] for p, waits in answers.items() if not waits}
 
     def _pause(self, partitions: set[int]) -> None:
         if partitions:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import LagReader
-from beatwire.kafka.reading.readers import with_messages
+from beatwire.kafka.reading.readers import look_ahead
 
 EVERY_S = 10.0  # between two requests
 LONG_S = 90.0  # twice the session timeout of Kafka's default: the streams of a killed member go on much sooner
@@ -73,7 +73,7 @@ class Unassigned:
         silent = {p: found[p][0] for p, (_, since_s) in self._last.items() if now_s - since_s >= self._patience_s}
         if not silent:
             return []
-        long = sorted(with_messages(self._cluster, self._topic, silent))
+        long = sorted(p for p, waits in look_ahead(self._cluster, self._topic, silent).items() if waits)
         self._last |= {p: (commit, now_s) for p, commit in silent.items()}
         if long:
             self._last.clear()

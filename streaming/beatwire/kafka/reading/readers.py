@@ -123,8 +123,8 @@ def read_letters_by_message(cluster: Cluster, *, timeout_s: float = 60.0) -> Ite
         yield list(letters_in(message.key(), message.value(), message.headers()))
 
 
-def with_messages(cluster: Cluster, topic: str, begin: Mapping[int, int], *, timeout_s: float = 2.0) -> set[int]:
-    """Return the partitions that have a committed message from an offset on, as a fresh connection receives it.
+def look_ahead(cluster: Cluster, topic: str, begin: Mapping[int, int], *, timeout_s: float = 2.0) -> dict[int, bool]:
+    """Return whether partitions have a committed message from an offset on, as a fresh connection receives them.
 
     The end of a partition is no sign of one: what an aborted transaction has left there has offsets, too.
 
@@ -133,21 +133,23 @@ def with_messages(cluster: Cluster, topic: str, begin: Mapping[int, int], *, tim
     begin
         partition -> the offset.
     timeout_s
-        A partition of which nothing has come until then counts as one without.
+        Until then an answer is waited for.
+
+    Returns
+    -------
+    dict
+        partition -> True: a message, False: the end. Those without an answer are left out.
     """
-    unread, found = set(begin), set[int]()
+    found: dict[int, bool] = {}
     deadline = time.monotonic() + timeout_s
     with _reader(cluster) as consumer:
         consumer.assign([TopicPartition(cluster.topic(topic), p, offset) for p, offset in begin.items()])
-        while unread and time.monotonic() < deadline:
+        while len(found) < len(begin) and time.monotonic() < deadline:
             for message in consumer.consume(1_000, 0.05):
                 error, partition = message.error(), message.partition()
-                if partition is None or partition not in unread:
-                    continue
-                if error is None:
-                    found.add(partition)
-                if error is None or error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    unread.discard(partition)
+                is_end = error is not None and error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001
+                if partition is not None and (error is None or is_end):
+                    found.setdefault(partition, error is None)
     return found
 
 
