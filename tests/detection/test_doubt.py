@@ -245,6 +245,7 @@ def test_where_the_network_denies_a_beat_of_the_trees_it_is_asked_for_the_hidden
         logit,
         500,
         0,
+        0,
         rings_with({470: 900, 500: 1000}),
         NO_PAST[None],
         0,

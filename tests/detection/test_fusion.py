@@ -48,8 +48,8 @@ def test_a_peak_has_the_levels_of_all_leads_in_any_cut() -> None:
     _, each = bounded_response_of(x, one, base, BLOCK)
     right = half_up(nms.Settings().right_s * RATE_HZ)
     assert len(found) > 40
-    for c, _, median, quantile, _, _, _, _, least, speaking, muted in found:
-        assert muted == 0
+    for c, _, median, quantile, _, _, _, source, _, least, speaking, muted in found:
+        assert (muted, source) == (0, 0)
         levels = [levels_of(f, base, BLOCK, c + right + 1) for f in each]
         if levels[0] is None:
             assert (least, speaking) == (-1, 0)
@@ -67,7 +67,7 @@ def test_artefacts_on_one_lead_do_not_hide_the_beats_of_the_other(lead: int) -> 
     found = beats_of(Signal("bed", with_artefacts(clean, lead), RATE_HZ)).sample
     nearest = np.abs(found[None] - beats[:, None]).min(axis=1)
     assert len(beats) > 30
-    assert (nearest <= 5).mean() > 0.9
+    assert (nearest <= 0.04 * RATE_HZ).mean() > 0.9  # R of some is that of the other lead
 
 
 def test_lead_agreement_is_high_for_beats_and_low_for_an_artefact_on_one_lead() -> None:

@@ -174,7 +174,7 @@ def test_a_restart_of_a_lane_clears_its_levels() -> None:
     ring[0, 2150] = 10
     fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
     got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring, NO_JUMPS), 0))[1].table
-    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 0, 0, 0, NO_CUT, 0]]
+    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 0, 0, 0, NO_CUT, 0, 0]]
 
 
 @pytest.mark.parametrize("at", [150, 190, 210, 370])

@@ -81,7 +81,7 @@ def test_a_stage_writes_neither_its_input_nor_what_it_has_emitted(ticks: list[li
         for watch, given in zip(watches, last, strict=True):
             watch.compare(given)
             watch.compare(watch.given)
-    assert len(watches) == 20
+    assert len(watches) == 21
     assert {watch.name for watch in watches if watch.arrays < 100} <= {"publish"}, "what is not compared shows nothing"
 
 

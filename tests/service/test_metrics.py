@@ -24,7 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 ROOT = Path(__file__).parents[2]
 STAGES = (
-    "unbundle", "decode", "align", "ring", "ricker", "nms", "classify", "doubt", "beats", "windows", "history",
+    "unbundle", "decode", "align", "ring", "ricker", "nms", "classify", "leads", "doubt", "beats", "windows", "history",
     "gather", "score", "beat_class", "drift", "ventricular", "rhythm", "alert", "lifecycle", "publish", "send",
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 from beatwire.kernels import streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, nms, ricker, windows
 from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
@@ -109,6 +109,7 @@ class Kernels(Table):
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
+    choose_peaks = OverItems(lead_choice.choose_peaks)
     store_past = OverItems(past_samples.store_past, "work")
     copy_logits = OverItems(doubt.copy_logits, grain=LIGHT)
     count_doubts = OverItems(doubt.count_doubts, grain=LIGHT)

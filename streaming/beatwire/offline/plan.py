@@ -19,6 +19,7 @@ _MEMORY_FRACTION = 0.9  # of a device's memory that a plan uses
 _BEAT_BYTES = 3600  # device memory of a beat until its result is on the host
 _SHORTEST_RR_S = LINK_S[APART]  # at most one beat in this time
 _LANE_BYTES = 10_000  # state of a lane beside its rings
+_ALONE_BYTES = 6_000  # of a lead that is detected alone, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,11 @@ class Plan:
         fetched.
         """
         unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S
-        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
+        alone = bank.leads if bank.leads > 1 else 0
+        sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * ((1 + alone) * self.pass_s + 5.0)
         sample_bytes += bank.leads * (self.pass_s + 14.0)  # of the past that the network reads; all per hertz
-        lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _SHORTEST_RR_S + _LANE_BYTES
+        state_bytes = _LANE_BYTES + alone * _ALONE_BYTES
+        lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _SHORTEST_RR_S + state_bytes
         return replace(self, lanes=max(1, min(self.lanes, int(_MEMORY_FRACTION * memory_bytes / lane_bytes))))
 
     def for_length(self, seconds: float, segments: int = 1) -> Plan:

@@ -26,7 +26,7 @@ from beatwire.model.waveform import load_waveform
 from beatwire.pipeline.settings import Settings
 from beatwire.records.classification import Judges
 from beatwire.records.waveform import WaveNetwork
-from beatwire.stages.detection import beats, classify, doubt, history, nms, ricker, ring, windows
+from beatwire.stages.detection import beats, classify, doubt, history, leads, nms, ricker, ring, windows
 from beatwire.stages.judging import alert, beat_class, drift, rhythm, ventricular
 from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.alerts.unseen import Unseen
@@ -157,8 +157,10 @@ class Detection(Part):
         self.peaks = stage(self.responses, nms.step, lambda: nms.State(s.nms, backend))                # Peaks
         self.classified = stage(
             self.peaks, classify.step, lambda: classify.State(s.classify(trees), backend))             # Peaks
+        self.chosen = stage(
+            self.classified, leads.step, lambda: leads.State(s.leads(trees), backend))                 # Peaks
         self.judged = stage(
-            self.classified, doubt.step, lambda: doubt.State(s.doubt(trees, waveform), backend))       # Peaks
+            self.chosen, doubt.step, lambda: doubt.State(s.doubt(trees, waveform), backend))       # Peaks
         self.beats = stage(self.judged, beats.step, lambda: beats.State(s.beats(trees), backend))  # Beats
         self.windows = stage(self.beats, windows.step, lambda: windows.State(backend))                 # Windows
         self.history_features = stage(

@@ -34,11 +34,12 @@ from beatwire.kernels.detection.fast_rhythm import REACH_S
 from beatwire.kernels.peaks.doubt import HIDDEN_S
 from beatwire.kernels.peaks.doubt import REACH_S as NETWORK_REACH_S
 from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, LONGEST_BLOCK_S, RECENT_S
+from beatwire.kernels.peaks.peak_features import MS230, SPAN_S
 from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
 from beatwire.stages import align, decode
-from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
+from beatwire.stages.detection import beats, classify, doubt, leads, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 from beatwire.stages.support.streams.admission import Admission
@@ -47,6 +48,8 @@ from beatwire.stages.support.streams.waiting import WaitingRoom
 Detector = Literal["trees", "rule", "network"]
 DETECTOR: Detector = "network"  # unless another one is chosen
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
+MOST_ALONE = 4  # leads of several that are detected alone, too
+ALONE_BYTES = 6_000  # of each of them, of both kinds
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 NETWORK_BYTES = 240 << 20  # of the teams of a card that judge doubtful peaks
 HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
@@ -120,6 +123,17 @@ class Settings(Streams):
         return self.longest_pass_s + self.nms.right_s + behind_s + ROUNDED_S
 
     @property
+    def most_alone(self) -> int:
+        """Return of how many leads of several peaks are found in each alone, too."""
+        return 0 if self.detector == "rule" else MOST_ALONE
+
+    @property
+    def alone_ring_s(self) -> float:
+        """Return the seconds of responses of a lead alone to keep: what the search for peaks and features read."""
+        behind_s = self.nms.left_s + 2 * self.design.delay_s + SPAN_S[MS230]
+        return self.longest_pass_s + self.nms.right_s + behind_s + ROUNDED_S
+
+    @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
         behind_s = self.nms.block_s + self.design.delay_s
@@ -134,7 +148,9 @@ class Settings(Streams):
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
-        kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
+        alone = bank.leads if bank.leads > 1 and self.most_alone > 0 else 0  # there is room for all of them
+        responses_s = self.response_ring_s + alone * self.alone_ring_s
+        kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * responses_s * bank.rate_hz + alone * ALONE_BYTES
         if self.detector == "network":
             kept += bank.leads * doubt.blocks_of(self.past_s, bank.rate_hz) * BLOCK_BYTES
         return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))
@@ -167,11 +183,18 @@ class Settings(Streams):
 
     def ricker(self) -> ricker.Settings:
         """Return the settings of the ricker stage."""
-        return ricker.Settings(self.response_ring_s, self.design, block_s=self.nms.block_s)
+        return ricker.Settings(
+            self.response_ring_s, self.design, self.nms.block_s, most_alone=self.most_alone,
+            alone_ring_s=self.alone_ring_s,
+        )  # fmt: skip
 
     def classify(self, trees: Ensemble | None) -> classify.Settings:
         """Return the settings of the classify stage."""
         return classify.Settings(trees, self.design)
+
+    def leads(self, trees: Ensemble | None) -> leads.Settings:
+        """Return the settings of the leads stage."""
+        return leads.Settings(np.zeros(1) if trees is None else trees.probability)
 
     def doubt(self, trees: Ensemble | None, network: WaveNetwork | None) -> doubt.Settings:
         """Return the settings of the doubt stage."""

@@ -31,11 +31,12 @@ from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U16, U64, Bool
 from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Terms, TickBeats, Windows
 from beatwire.records.rejects import REJECT_KINDS, Fault, Rejects
 from beatwire.records.retention import Expired
-from beatwire.records.samples import Aligned, Bank, Chunks, Event, Fresh, Peaks, Placement, Response, Ringed
+from beatwire.records.samples import EACH_LEAD, Aligned, Bank, Chunks, Event, Fresh, Peaks, Placement, Response, Ringed
 from beatwire.records.staff import Acknowledgement, LimitChange
 from beatwire.records.ticks import Bundled, RawTick
 
 __all__ = [
+    "EACH_LEAD",
     "F32",
     "F64",
     "I16",

@@ -45,9 +45,11 @@ ORDERED_COLUMNS = 6
 
 # ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, the sum
 # of the least f within ``right`` samples on both sides, the largest f that beats may have, and 1 if it stands beside a
-# disturbance.
-PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE = range(7)
-PEAK_COLUMNS = 7
+# disturbance. Then its source: 0, all leads together; ``k + 1``, lead ``k`` alone; ``OVERRULED``: a peak of all leads
+# where one alone is better, which only a fast rhythm may make a beat.
+PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE, PEAK_SOURCE = range(8)
+PEAK_COLUMNS = 8
+OVERRULED = -1
 
 # ``Rings.jumps``: no sample from here on may be a jump as far as is known, the limit of jumps in units, and how many
 # samples are looked at behind one (``kernels.detection.jumps``).

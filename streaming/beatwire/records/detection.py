@@ -100,11 +100,54 @@ class LeadLevels(NamedTuple):
     levels: I64
 
 
+class LeadResponses(NamedTuple):
+    """Responses of leads alone: lead ``k`` of lane ``l`` is row ``l * leads + k``.
+
+    f      int32 [lanes * leads, R]  as ``Rings.f``
+    jumps  int64 [lanes * leads, 3]  as ``Rings.jumps``: those of the lane
+    lift   bits by which the response of one lead has less shift than that of all
+    leads  so many leads of each lane are stored
+    """
+
+    f: I32
+    jumps: I64
+    lift: int
+    leads: int
+
+
+class ChoiceSettings(NamedTuple):
+    """Spans of ``kernels.detection.lead_choice``, in samples.
+
+    part     of the window in which errors are expected
+    silent   a source without an accepted peak for so long has missed beats
+    overlap  a source stays chosen
+    reach    on both sides of a peak a lead has values
+    """
+
+    part: int
+    silent: int
+    overlap: int
+    reach: int
+
+
+class ChosenPeaks(NamedTuple):
+    """The peaks of each lane of a pass from which beats are selected.
+
+    found   int64 [n]
+    peaks   int64 [n, most, PEAK_COLUMNS]
+    logits  float64 [n, most, LOGIT_COLUMNS]
+    """
+
+    found: I64
+    peaks: I64
+    logits: F64
+
+
 class PeakTable(NamedTuple):
     """Peaks and blocks of the lanes of a pass; only the first ``found`` and ``closed`` entries of a row are set.
 
     found   int64 [n]           peaks of each lane
-    peaks   int64 [n, most, 7]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
+    peaks   int64 [n, most, 8]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
     bounds  int64 [n, most, 4]  columns ``BOUND_MOST``, ... of ``records.columns``; of one lead [n, 1, 4], not set
     closed  int64 [n]           blocks of the level of each lane that became complete
     blocks  int64 [n, most, 2]  columns ``BLOCK_END``, ``BLOCK_MAXIMUM``

@@ -1,5 +1,7 @@
 """Records of samples: from messages to peaks of the response."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -189,12 +191,17 @@ class Ringed:
     x: Any
 
 
+EACH_LEAD = " of each lead"  # ending of the names of buffers of what is known of leads alone
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """The response in ``rings.f``, known up to ``stop - delay``.
 
     leads   levels of several leads, None of one
     limits  of each lead, None: unknown
+    alone   of several leads the response of each alone, as of a stream of its own: lead ``k`` of lane ``l`` is lane
+            ``l * leads + k``; None of one
     """
 
     fresh: Fresh
@@ -202,6 +209,7 @@ class Response:
     delay: int
     leads: LeadLevels | None = None
     limits: LevelLimits | None = None
+    alone: Response | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +222,7 @@ class Peaks:
     logits       float64 [n, most, LOGIT_COLUMNS]  of each peak: the logit that it is a beat, the errors that the trees
                                     expect in the ten seconds up to it, those that the network leaves, NaN if it is
                                     none, and the logit by the trees (xp); None: not classified
+    alone        peaks of each lead alone, as of ``Response``; None: of one lead, or they have been chosen from
     """
 
     fresh: Fresh
@@ -222,3 +231,4 @@ class Peaks:
     watermark: I64
     most: tuple[int, int] = (0, 0)
     logits: F64 | None = None
+    alone: Peaks | None = None

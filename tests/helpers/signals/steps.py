@@ -13,7 +13,7 @@ from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
 from beatwire.records import slot_columns as columns
 from beatwire.records.columns import CHUNK_COUNT
 from beatwire.stages import align, decode
-from beatwire.stages.detection import beats, classify, nms, ricker, ring
+from beatwire.stages.detection import beats, classify, leads, nms, ricker, ring
 from beatwire.stages.support.streams.admission import Admission
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import encode_chunk
@@ -157,7 +157,7 @@ class Detector(Aligner):
         s = self.settings
         trees = None if s.detector == "rule" else load_trees(s.trees)
         self.states = ricker.State(s.ricker()), nms.State(s.nms), classify.State(s.classify(trees))
-        self.beats_state = beats.State(s.beats(trees))
+        self.leads_state, self.beats_state = leads.State(s.leads(trees)), beats.State(s.beats(trees))
 
     def beats(self, values: Sequence[bytes], **tick: Any) -> tuple[Aligned, list[Beats]]:
         """Process one tick up to beats; return the aligned tick and the beats of each pass."""
@@ -167,7 +167,7 @@ class Detector(Aligner):
             ringed = ring.step(self.ring, placement)[1]
             response = ricker.step(self.states[0], ringed)[1]
             classified = classify.step(self.states[2], nms.step(self.states[1], response)[1])[1]
-            found.append(beats.step(self.beats_state, classified)[1])
+            found.append(beats.step(self.beats_state, leads.step(self.leads_state, classified)[1])[1])
         return aligned, found
 
 

@@ -22,7 +22,7 @@ from beatwire.jit.cuda.numba_patches import patched
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
 from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples, wave_network
 from beatwire.kernels.rhythms import flutter
@@ -96,6 +96,7 @@ PLANS = {
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
+    "choose_peaks": plan(lead_choice.choose_peaks, 1, 1),
     "store_past": plan(past_samples.store_past, 16, 8, "work"),
     "copy_logits": plan(doubt.copy_logits, 1, 1),
     "count_doubts": plan(doubt.count_doubts, 1, 1),

@@ -4,7 +4,8 @@ In:    the peaks of the lanes of a pass with their levels and logits; stretches 
 Out:   ``LaneBeats``, then ``ListedBeats`` without holes; ``ListedBlocks``
 State: int64 ``state[lane, BEAT_STATE_COLUMNS]`` (``kernels.detection.intervals``)
 
-In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``).
+In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``). Of several leads it is found among the
+peaks of all leads together; peaks of a lead alone are beats outside of it only.
 
 Invariant: two beats are more than ``APART`` apart (``is_too_near``).
 """
@@ -58,6 +59,7 @@ from beatwire.records.columns import (
     BLOCK_MAXIMUM,
     JUMP_STOP,
     NO_BLOCK,
+    OVERRULED,
     PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_DISTURBANCE,
@@ -68,6 +70,7 @@ from beatwire.records.columns import (
     PEAK_QUANTILE,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
+    PEAK_SOURCE,
     PEAK_VALLEYS,
     QUIET_MARGIN,
 )
@@ -129,13 +132,15 @@ def select_beats(
     x, rhythm = rings.x[lane], row[FIRST_FAST:]
     for k in range(peaks.found[i] + 1):  # and what is hidden behind the last peak
         c, height, quantile, level, after_fast, risk, of_trees = last_decided, 0, 0, 0, False, 0.0, 0.0
+        source = 0
         if k < peaks.found[i]:
             peak = peaks.peaks[i, k]
             c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
             level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
             if level == 0:
                 level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-            after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, PEAK_DISTURBANCE] >= 0.0
+            source = int(peak[PEAK_SOURCE])
+            after_fast = trees and source <= 0 and rhythm[FAST_AT] > 0 and logits[i, k, PEAK_DISTURBANCE] >= 0.0
             if after_fast:
                 risk = risk_of(logits[i, k, PEAK_LOGIT], settings.probability)
                 of_trees = risk_of(logits[i, k, PEAK_OF_TREES], settings.probability)
@@ -145,7 +150,11 @@ def select_beats(
                 continue
             if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
                 continue
-        if rhythm[FAST_UNTIL] > 0:
+        if source > 0:
+            wait()
+            if rhythm[FAST_UNTIL] > 0:
+                continue
+        elif rhythm[FAST_UNTIL] > 0:
             n = add_hidden(
                 n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
             )
@@ -154,9 +163,13 @@ def select_beats(
         peak = peaks.peaks[i, k]
         if member() == 0 and after_fast:
             add_risk(rhythm, risk, of_trees)
-        linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
-            c, height, level, rhythm, rings, lane, base, settings, work
+        linked = (
+            source <= 0
+            and 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN])
+            and follow_peak(c, height, level, rhythm, rings, lane, base, settings, work)
         )
+        if source == OVERRULED and not linked:
+            continue
         if not linked and (
             100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, PEAK_LOGIT] <= 0.0)
         ):
@@ -177,7 +190,8 @@ def select_beats(
             errors = disturbance = math.nan
         if linked:
             quality = max(quality, LEAST_QUALITY)
-        r = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
+        seen = x if source <= 0 else x[source - 1 : source]
+        r = mark_r(seen, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if (
             member() > 0
             or is_too_near(row, r, int(settings.links[APART]))

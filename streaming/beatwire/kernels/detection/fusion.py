@@ -61,7 +61,16 @@ from beatwire.records.columns import (
     PEAK_QUANTILE,
     PEAK_SAMPLE,
 )
-from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.detection import (
+    FreshLanes,
+    LeadLevels,
+    LeadResponses,
+    LevelLimits,
+    PeakSearch,
+    PeakTable,
+    ResponseFilter,
+    Rings,
+)
 
 LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST, LEVEL_DISTURBED, LEVEL_MUTED = range(7)
 LEVEL_COLUMNS = 7
@@ -155,9 +164,21 @@ def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
     wait()
 
 
+def store_lifted(values: I32, n: int, ring: I32, first: int, lift: int) -> None:
+    """Copy ``values[:n]``, shifted left, to samples ``[first, first + n)`` of a ring."""
+    column = first % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: n - head]
+    front, back = values[:head], values[head:n]
+    for j in range(member(), head, WIDTH):
+        old[j] = int(front[j]) << lift
+    for j in range(member(), n - head, WIDTH):
+        new[j] = int(back[j]) << lift
+
+
 def respond_leads(
     i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, limits: LevelLimits, rings: Rings,
-    leads: LeadLevels, work: I32,
+    leads: LeadLevels, alone: LeadResponses, work: I32,
 ) -> None:  # fmt: skip
     """Extend the response of lane ``i``, which has several leads, to its new samples.
 
@@ -167,6 +188,8 @@ def respond_leads(
         Samples of a block.
     rings, leads
         ``rings.x`` is read, the others are read and written.
+    alone
+        Written.
     work : int32 [4, capacity]
         Scratch: ``capacity - 4 (half + box)`` samples are worked on at a time.
     """
@@ -205,6 +228,8 @@ def respond_leads(
                 absent = has_absent(rings.x[lane, lead], lowest, at, n)
             for j in range(member(), n if bound != MUTED else 0, WIDTH):
                 total[j] += bounded(int(sums[j]), bound)
+            if lead < alone.leads:
+                store_lifted(sums, n, alone.f[lane * own.shape[0] + lead], at, alone.lift)
             if member() == 0:
                 own[lead, MAXIMA_ABSENT] |= absent
             wait()
@@ -227,6 +252,10 @@ def respond_leads(
             write_levels(own, number + 1, low, levels)
         store(total, n, rings.f[lane], at)
         at += n
+    if member() == 0:
+        for lead in range(alone.leads):
+            for column in range(jumps.shape[0]):
+                alone.jumps[lane * own.shape[0] + lead, column] = jumps[column]
 
 
 def level_peaks(

@@ -41,6 +41,7 @@ from beatwire.records.columns import (
     PEAK_QUANTILE,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
+    PEAK_SOURCE,
     PEAK_VALLEYS,
 )
 from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable
@@ -179,6 +180,7 @@ def suppress(
                 row[PEAK_VALLEYS] = valleys
                 row[PEAK_CEILING] = high
                 row[PEAK_BESIDE] = beside
+                row[PEAK_SOURCE] = 0
             count += 1
     table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, low, high, blocks, done)
     table.found[i] = count

@@ -29,7 +29,7 @@ from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_chan
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
 from beatwire.kernels.team import member, wait
 from beatwire.records import F64, I32, I64, U8
-from beatwire.records.columns import PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, PEAK_SAMPLE
+from beatwire.records.columns import OVERRULED, PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, PEAK_SAMPLE, PEAK_SOURCE
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 
@@ -73,21 +73,17 @@ def weight_of(network: WaveNetwork, row: int, k: int) -> int:
 
 
 def odds(
-    logit: float,
-    c: int,
-    base: int,
-    rings: Rings,
-    past: U8,
-    lane: int,
-    grid: WaveGrid,
-    network: WaveNetwork,
-    scratch: WaveScratch,
-) -> float:
-    """Return the logit of the trees combined with those of the leads at sample ``c``; NaN if no lead has a signal."""
+    logit: float, c: int, source: int, base: int, rings: Rings, past: U8, lane: int, grid: WaveGrid,
+    network: WaveNetwork, scratch: WaveScratch,
+) -> float:  # fmt: skip
+    """Return the logit of the trees combined with those of the leads at sample ``c``; NaN if no lead has a signal.
+
+    Of a peak of one lead alone (``source``, see ``PEAK_SOURCE``) it is that lead.
+    """
     x, points, used = rings.x[lane], grid.offset.shape[0], 0
     total = highest = 0
     for lead in range(x.shape[0]):
-        if used == MOST_LEADS or x[lead, c % x.shape[1]] == NO_VALUE:
+        if used == MOST_LEADS or (source > 0 and lead != source - 1) or x[lead, c % x.shape[1]] == NO_VALUE:
             continue
         early = max(0, gather(x[lead], past[lane, lead], base, c, grid, scratch.numbers) - BEFORE)
         if write_channels(scratch.numbers, points, network.compressed, early, scratch.frames[0]) == 0:
@@ -105,28 +101,30 @@ def odds(
 
 
 def combined(
-    logit: float, c: int, base: int, rings: Rings, past: U8, lane: int, grid: WaveGrid, network: WaveNetwork,
-    scale: F64, scratch: WaveScratch,
+    logit: float, c: int, source: int, base: int, rings: Rings, past: U8, lane: int, grid: WaveGrid,
+    network: WaveNetwork, scale: F64, scratch: WaveScratch,
 ) -> float:  # fmt: skip
     """Return the logit of the trees combined with those of the leads; itself if no lead has a signal.
 
     ``scale`` has the trees' logit of the same probability, at knots as those of ``risk.beat_probability``.
     """
-    together = odds(logit, c, base, rings, past, lane, grid, network, scratch)
+    together = odds(logit, c, source, base, rings, past, lane, grid, network, scratch)
     if math.isnan(together):
         return logit
-    if together <= 0.0 < logit:
+    if together <= 0.0 < logit and source == 0:
         hidden = hidden_peak(rings.f[lane], base, c, grid)
         if hidden < c:
-            there = odds(logit, hidden, base, rings, past, lane, grid, network, scratch)
+            there = odds(logit, hidden, source, base, rings, past, lane, grid, network, scratch)
             if there > together:
                 together = there
     return beat_probability(together, scale)
 
 
-def is_doubtful(i: int, k: int, logits: F64) -> bool:
+def is_doubtful(i: int, k: int, peaks: PeakTable, logits: F64) -> bool:
     """Return True if peak ``k`` of row ``i`` is judged again."""
-    return in_doubt(float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE]))
+    return peaks.peaks[i, k, PEAK_SOURCE] != OVERRULED and in_doubt(
+        float(logits[i, k, PEAK_LOGIT]), float(logits[i, k, PEAK_DISTURBANCE])
+    )
 
 
 def copy_logits(i: int, peaks: PeakTable, logits: F64, judged: F64) -> None:
@@ -146,7 +144,7 @@ def count_doubts(i: int, peaks: PeakTable, logits: F64, count: I64) -> None:
     """
     doubts = 0
     for k in range(int(peaks.found[i])):
-        if is_doubtful(i, k, logits):
+        if is_doubtful(i, k, peaks, logits):
             doubts += 1
     count[i] = doubts
 
@@ -155,7 +153,7 @@ def list_doubts(i: int, peaks: PeakTable, logits: F64, first: I64, asked: I64) -
     """Write item and number of the doubtful peaks of row ``i`` to the rows of ``asked`` from ``first[i]`` on."""
     at = int(first[i])
     for k in range(int(peaks.found[i])):
-        if is_doubtful(i, k, logits):
+        if is_doubtful(i, k, peaks, logits):
             asked[at, 0], asked[at, 1] = i, k
             at += 1
 
@@ -171,7 +169,9 @@ def judge_doubt(
     i, k = int(asked[j, 0]), int(asked[j, 1])
     lane, base, c = int(fresh.lane[i]), int(fresh.base[i]), int(peaks.peaks[i, k, PEAK_SAMPLE])
     of_trees = float(logits[i, k, PEAK_LOGIT])
-    logit = combined(of_trees, c, base, rings, past, lane, grid, network, tables.scale, scratch)
+    logit = combined(
+        of_trees, c, int(peaks.peaks[i, k, PEAK_SOURCE]), base, rings, past, lane, grid, network, tables.scale, scratch
+    )
     wait()  # all members have read the logit
     if member() == 0:
         logits[i, k, PEAK_LOGIT] = logit

@@ -8,6 +8,8 @@ A peak's logit is a function of the samples in the ``REACH_S`` before it and up 
 an ensemble of trees, peaks pass unchanged, and the rule of the next stage decides.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,7 +18,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.peaks.lead_agreement import past_columns
 from beatwire.kernels.peaks.peak_features import FEATURES, LOG_COLUMNS, MS220, MS230, PAST_PEAKS, SPAN_S
-from beatwire.records import F32, F64, I32, Bank, Peaks
+from beatwire.records import EACH_LEAD, F32, F64, I32, Bank, Peaks
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
 from beatwire.records.columns import LOGIT_COLUMNS
 from beatwire.stages.support.ensemble import Ensemble
@@ -37,7 +39,10 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """Feature settings and memory by number of the bank, the trees (xp), and scratch."""
+    """Feature settings and memory by number of the bank, the trees (xp), and scratch.
+
+    key, each  as of the stage nms
+    """
 
     settings: Settings
     backend: Backend = CPU
@@ -47,6 +52,8 @@ class State:
     stretch: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
     numbers: F64 = field(default_factory=lambda: np.zeros((1, PAST_PEAKS)))
     features: F32 = field(default_factory=lambda: np.zeros((1, FEATURES), np.float32))
+    key: str = ""
+    each: State | None = None
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
@@ -62,12 +69,17 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         _open_bank(state, bank)
     memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
     n = len(fresh.lane)
-    logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], LOGIT_COLUMNS), np.float64)
+    logits = backend.buffer(f"logits{state.key}", (n, peaks.table.peaks.shape[1], LOGIT_COLUMNS), np.float64)
     backend.kernels.classify_peaks(
         n, fresh.lanes, peaks.table, state.feature_settings[bank.number], peaks.rings, state.trees, memory,
         state.stretch, state.numbers, state.features, logits,
     )  # fmt: skip
-    return state, replace(peaks, logits=logits)
+    alone = peaks.alone
+    if alone is not None:
+        if state.each is None:
+            state.each = State(state.settings, backend, key=EACH_LEAD)
+        alone = step(state.each, alone)[1]
+    return state, replace(peaks, logits=logits, alone=alone)
 
 
 def feature_settings(rate_hz: float, detection: Filter) -> FeatureSettings:

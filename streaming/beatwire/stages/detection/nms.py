@@ -9,6 +9,8 @@ A peak is the largest response of ``left_s`` before it and ``right_s`` after it,
 ticks.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +19,7 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.detection.level import MAXIMA_COLUMNS
-from beatwire.records import I32, Peaks, Response
+from beatwire.records import EACH_LEAD, I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
 from beatwire.stages.support.filters import half_up
@@ -45,12 +47,16 @@ class State:
 
     maxima  int64 [lanes, MAXIMA_COLUMNS] (xp), by number of the bank
     work    scratch of the host, int32 [1, capacity]
+    key     ending of the names of its buffers
+    each    the state of leads alone, as of streams of one; None: there were none
     """
 
     settings: Settings
     backend: Backend = CPU
     maxima: dict[int, Any] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
+    key: str = ""
+    each: State | None = None
 
 
 def step(state: State, response: Response) -> tuple[State, Peaks]:
@@ -71,11 +77,11 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     most_peaks = PER_STRETCH * max(1, (longest + right) // (right + 1))
     several = response.leads is not None
     table = PeakTable(
-        found=backend.buffer("found", (n,), np.int64),
-        peaks=backend.buffer("peaks", (n, most_peaks, PEAK_COLUMNS), np.int64),
-        bounds=backend.buffer("bounds", (n, most_peaks if several else 1, BOUND_COLUMNS), np.int64),
-        closed=backend.buffer("closed", (n,), np.int64),
-        blocks=backend.buffer("blocks", (n, longest // block + 2, BLOCK_COLUMNS), np.int64),
+        found=backend.buffer(f"found{state.key}", (n,), np.int64),
+        peaks=backend.buffer(f"peaks{state.key}", (n, most_peaks, PEAK_COLUMNS), np.int64),
+        bounds=backend.buffer(f"bounds{state.key}", (n, most_peaks if several else 1, BOUND_COLUMNS), np.int64),
+        closed=backend.buffer(f"closed{state.key}", (n,), np.int64),
+        blocks=backend.buffer(f"blocks{state.key}", (n, longest // block + 2, BLOCK_COLUMNS), np.int64),
     )
     search = PeakSearch(response.delay, left, right, block)
     limits = _limits_of(response)
@@ -84,7 +90,16 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
         backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
     most = PER_STRETCH * most_in(fresh_samples, right + 1), most_in(fresh_samples, block)
-    return state, Peaks(fresh, response.rings, table, watermark, most)
+    return state, Peaks(fresh, response.rings, table, watermark, most, alone=_of_each_lead(state, response))
+
+
+def _of_each_lead(state: State, response: Response) -> Peaks | None:
+    """Return the peaks of leads alone; None: there are none."""
+    if response.alone is None:
+        return None
+    if state.each is None:
+        state.each = State(state.settings, state.backend, key=EACH_LEAD)
+    return step(state.each, response.alone)[1]
 
 
 def _limits_of(response: Response) -> LevelLimits:

@@ -8,7 +8,9 @@ The filter is a Ricker wavelet, its magnitude summed over leads and over a short
 (``kernels.detection.ricker``): the response of a sample is the same number for every cutting of the stream.
 """
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.kernels.detection.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
-from beatwire.records.detection import LeadLevels, LevelLimits, ResponseFilter, Rings
+from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
 
 
@@ -35,6 +37,8 @@ class Settings:
     least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
     jump_uv, jump_units  a step between two samples, of a calibrated lead or of another one, that may be an electrode's
     jump_hz              the lowest rate at which jumps are looked for: at a lower one a QRS complex is two samples
+    most_alone           leads of several whose responses are kept alone, too
+    alone_ring_s         seconds of these
     """
 
     ring_s: float
@@ -46,6 +50,8 @@ class Settings:
     jump_uv: float = 5000.0
     jump_units: float = 200.0
     jump_hz: float = 100.0
+    most_alone: int = 0
+    alone_ring_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -58,6 +64,7 @@ class State:
     responses  int32 [lanes, R] (xp)
     leads      levels of several leads (xp)
     jumps      int64 [lanes, 3]: ``Rings.jumps`` (xp)
+    alone      responses of leads alone (xp)
     work       scratch of the host, int32 [4, capacity], by capacity
     """
 
@@ -69,6 +76,7 @@ class State:
     responses: dict[int, Any] = field(default_factory=dict)
     leads: dict[int, LeadLevels] = field(default_factory=dict)
     jumps: dict[int, Any] = field(default_factory=dict)
+    alone: dict[int, LeadResponses] = field(default_factory=dict)
     work: dict[int, I32] = field(default_factory=dict)
 
 
@@ -99,8 +107,44 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         backend.kernels.respond(n, fresh.lanes, response_filter, limits, rings, work[:3])
         return state, Response(fresh, rings, one.delay, None, limits)
     leads, block = _leads_of(state, bank, lanes), half_up(state.settings.block_s * bank.rate_hz)
-    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, work)
-    return state, Response(fresh, rings, one.delay, leads, limits)
+    alone = _alone_of(state, bank, f)
+    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, alone, work)
+    each = _of_each_lead(state, ringed, alone, limits, one.delay) if alone.leads > 0 else None
+    return state, Response(fresh, rings, one.delay, leads, limits, each)
+
+
+def _alone_of(state: State, bank: Bank, f: Any) -> LeadResponses:
+    """Return the responses of leads alone of a bank, grown to the lanes of ``f``."""
+    alone, rows, backend, s = state.alone.get(bank.number), len(f) * bank.leads, state.backend, state.settings
+    if alone is None or len(alone.f) < rows:
+        old, old_jumps = (None, None) if alone is None else (alone.f, alone.jumps)
+        columns = int(np.ceil(s.alone_ring_s * bank.rate_hz / 16)) * 16
+        lift = state.filters[bank.number].shift - filter_for(s.design, bank.rate_hz, 1).shift
+        alone = state.alone[bank.number] = LeadResponses(
+            backend.grown(old, (rows, columns), np.int32), backend.grown(old_jumps, (rows, JUMP_COLUMNS), np.int64),
+            lift, min(bank.leads, s.most_alone),
+        )  # fmt: skip
+    return alone
+
+
+def _of_each_lead(state: State, ringed: Ringed, alone: LeadResponses, limits: LevelLimits, delay: int) -> Response:
+    """Return the responses of leads alone, as of streams of one lead."""
+    fresh, all_leads, s, leads = ringed.fresh, ringed.fresh.bank.leads, state.settings, alone.leads
+    unit = unit_response(filter_for(s.design, fresh.bank.rate_hz, 1))
+    slot, start, stop, base, session = (
+        np.repeat(column, leads) for column in (fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session)
+    )
+    uv_per_unit = np.repeat(fresh.uv_per_unit, leads)
+    lane = np.repeat(fresh.lane * all_leads, leads) + np.tile(np.arange(leads), len(fresh.lane))
+    each = replace(
+        fresh, bank=fresh.bank._replace(leads=1), lane=lane, slot=slot, start=start, stop=stop, base=base,
+        session=session, uv_per_unit=uv_per_unit,
+    )  # fmt: skip
+    x = ringed.x.reshape(len(ringed.x) * all_leads, 1, ringed.x.shape[2])
+    of_one = limits._replace(
+        uv_per_unit=uv_per_unit, least=unit * s.least_uv, most=unit * s.most_uv, least_raw=unit * s.least_units
+    )
+    return Response(each, Rings(x, alone.f, alone.jumps), delay, None, of_one)
 
 
 def _scratch(state: State, fresh: Fresh, one: Filter) -> I32:

@@ -21,7 +21,16 @@ from beatwire.kernels.peaks import classify, lead_agreement, peak_features, peak
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
-from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.detection import (
+    FreshLanes,
+    LeadLevels,
+    LeadResponses,
+    LevelLimits,
+    PeakSearch,
+    PeakTable,
+    ResponseFilter,
+    Rings,
+)
 from beatwire.stages.detection.classify import feature_settings, stretch_length
 from beatwire.stages.detection.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
@@ -76,7 +85,11 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
         cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f, _NO_JUMPS), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
-    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f, _NO_JUMPS), own, work)
+    alone, rings = (
+        LeadResponses(np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64), 0, 0),
+        Rings(x, f, _NO_JUMPS),
+    )
+    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, rings, own, alone, work)
     return f, levels
 
 
