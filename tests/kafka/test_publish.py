@@ -205,6 +205,8 @@ def published_alerts() -> list[dict[str, Any]]:
     say(beats=noisy, known=[("bed", 15400)], blocks=[("bed", 15600, 8)])
     for k in range(6):
         say(device_chunk(10 * k, stream="bed-3", session=1 + k % 2))
+    for k in range(14):
+        say(device_chunk(500 * k, n=500, stream="bed-4", clock=2.0))
     ward.aligner.align.admission.admits = lambda *_: False
     say(device_chunk(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
     out = publish.step(

@@ -102,16 +102,18 @@ class SentChunk:
     lead_off: int = 0
     arrival_us: int = 0
     leads: tuple[str, ...] = ()
+    clock: float = 1.0
 
     @property
     def stop(self) -> int:
         return self.first + self.samples.shape[1]
 
     def message(self) -> bytes:
-        """Return the message; its device clock starts with the session."""
+        """Return the message; the device's clock starts with the session, and runs ``clock`` times as fast."""
+        passed_us = self.clock * self.first * 1e6 / self.rate_hz
         return encode_chunk(
-            self.stream, self.session, self.first, round(1e9 * self.session + self.first * 1e6 / self.rate_hz),
-            self.rate_hz, self.leads or [f"L{k}" for k in range(len(self.samples))], self.samples,
+            self.stream, self.session, self.first, round(1e9 * self.session + passed_us), self.rate_hz,
+            self.leads or [f"L{k}" for k in range(len(self.samples))], self.samples,
             uv_per_unit=self.uv_per_unit, lead_off=self.lead_off,
         )  # fmt: skip
 
