@@ -279,7 +279,7 @@ class Spool:
 
     @contextmanager
     def _said(self, what: str) -> Iterator[None]:
-        """Let an error of the disk be one line."""
+        """Raise an error of the disk as a FatalError of one line."""
         try:
             yield
         except OSError as error:

@@ -164,18 +164,6 @@ def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
     wait()
 
 
-def store_lifted(values: I32, n: int, ring: I32, first: int, lift: int) -> None:
-    """Copy ``values[:n]``, shifted left, to samples ``[first, first + n)`` of a ring."""
-    column = first % ring.shape[0]
-    head = min(n, ring.shape[0] - column)
-    old, new = ring[column : column + head], ring[: n - head]
-    front, back = values[:head], values[head:n]
-    for j in range(member(), head, WIDTH):
-        old[j] = int(front[j]) << lift
-    for j in range(member(), n - head, WIDTH):
-        new[j] = int(back[j]) << lift
-
-
 def respond_leads(
     i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, limits: LevelLimits, rings: Rings,
     leads: LeadLevels, alone: LeadResponses, work: I32,
@@ -229,7 +217,11 @@ def respond_leads(
             for j in range(member(), n if bound != MUTED else 0, WIDTH):
                 total[j] += bounded(int(sums[j]), bound)
             if lead < alone.leads:
-                store_lifted(sums, n, alone.f[lane * own.shape[0] + lead], at, alone.lift)
+                lifted = work[0]  # its samples are no longer needed
+                for j in range(member(), n, WIDTH):
+                    lifted[j] = int(sums[j]) << alone.lift
+                wait()
+                store(lifted, n, alone.f[lane * own.shape[0] + lead], at)
             if member() == 0:
                 own[lead, MAXIMA_ABSENT] |= absent
             wait()

@@ -61,7 +61,7 @@ def begin_choice(state: I64, base: int, part: int) -> None:
 
 
 def enter(row: I64, part: int) -> None:
-    """Let ``part`` be the latest part of the window of a source."""
+    """Move the window of a source on to ``part``; parts that it enters have no risk yet."""
     gone = min(PARTS, part - int(row[PART]))
     for k in range(gone):
         row[FIRST + (part - k) % PARTS] = 0
@@ -111,13 +111,15 @@ def next_source(peaks: PeakTable, alone: PeakTable, i: int, state: I64) -> int:
 def best_source(c: int, base: int, lane: int, rings: Rings, state: I64, settings: ChoiceSettings) -> int:
     """Return the source that is best at sample ``c``."""
     together = errors_of(state[0], c, settings)
+    if together <= int(LEAST_ERRORS * RISK_UNIT):  # as a rule
+        return 0
     best, least = 0, together
     for source in range(1, state.shape[0]):
         errors = errors_of(state[source], c, settings)
         better = 2 * errors < together and errors < least
         if better and not has_absent(rings.x[lane, source - 1], base, c - settings.reach, 2 * settings.reach):
             best, least = source, errors
-    return best if together > int(LEAST_ERRORS * RISK_UNIT) else 0
+    return best
 
 
 def choose_peaks(

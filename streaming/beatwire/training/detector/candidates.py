@@ -85,10 +85,8 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
         cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f, _NO_JUMPS), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
-    alone, rings = (
-        LeadResponses(np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64), 0, 0),
-        Rings(x, f, _NO_JUMPS),
-    )
+    rings = Rings(x, f, _NO_JUMPS)
+    alone = LeadResponses(np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64), lift=0, leads=0)
     cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, rings, own, alone, work)
     return f, levels
 
