@@ -28,7 +28,7 @@ from beatwire.records import F64, I32, Bank, Beats, Peaks
 from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, LOGIT_COLUMNS, QUIET_LANE
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 from beatwire.stages.support.filters import Design, filter_for, half_up, unit_response
-from beatwire.stages.support.room import most_in
+from beatwire.stages.support.room import grown_of, most_in
 
 LINE = 16  # int32 of a line of the CPU's cache: rows of scratch begin with one
 BLOCK_TYPES = (np.int64, np.int64, np.int64)  # of ``ListedBlocks``
@@ -132,9 +132,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
 def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     """Return the beats of each lane, and store the quiet stretches of the pass."""
     fresh, backend, number = peaks.fresh, state.backend, peaks.fresh.bank.number
-    lanes = state.lanes.get(number)
-    if lanes is None or len(lanes) < len(peaks.rings.f):
-        lanes = state.lanes[number] = backend.grown(lanes, (len(peaks.rings.f), BEAT_STATE_COLUMNS), np.int64)
+    lanes = grown_of(state.lanes, number, backend, (len(peaks.rings.f), BEAT_STATE_COLUMNS), np.int64)
     if state.work.shape[1] < s.scratch:
         state.work = np.zeros((3, s.scratch), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, QUIET_LANE], kind="stable")]

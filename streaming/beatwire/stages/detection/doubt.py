@@ -24,6 +24,7 @@ from beatwire.records import F64, I32, U8, Bank, Peaks
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
+from beatwire.stages.support.room import grown_of
 
 KNOTS = 129  # of ``scale_of``
 
@@ -165,11 +166,8 @@ def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
 
 def _past(state: State, bank: Bank, lanes: int) -> Any:
     """Return the past of a bank with at least ``lanes`` lanes."""
-    past = state.pasts.get(bank.number)
-    if past is None or len(past) < lanes:
-        shape = (lanes, bank.leads, blocks_of(state.settings.past_s, bank.rate_hz), BLOCK_BYTES)
-        past = state.pasts[bank.number] = state.backend.grown(past, shape, np.uint8)
-    return past
+    shape = lanes, bank.leads, blocks_of(state.settings.past_s, bank.rate_hz), BLOCK_BYTES
+    return grown_of(state.pasts, bank.number, state.backend, shape, np.uint8)
 
 
 def _grown(state: State, bank: Bank, lanes: int) -> RiskChanges:

@@ -20,6 +20,7 @@ from beatwire.records import F64, Bank, Peaks
 from beatwire.records.columns import LOGIT_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import ChoiceSettings, ChosenPeaks
 from beatwire.stages.support.filters import half_up
+from beatwire.stages.support.room import grown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,8 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if bank.number not in state.banks:
         state.banks[bank.number] = _settings_of(bank)
     leads = len(alone.fresh.lane) // max(1, n)
-    choices = state.choices.get(bank.number)
-    if choices is None or len(choices) < len(peaks.rings.f):
-        shape = (len(peaks.rings.f), 1 + leads, lead_choice.CHOICE_COLUMNS)
-        choices = state.choices[bank.number] = backend.grown(choices, shape, np.int64)
+    shape = len(peaks.rings.f), 1 + leads, lead_choice.CHOICE_COLUMNS
+    choices = grown_of(state.choices, bank.number, backend, shape, np.int64)
     most = peaks.table.peaks.shape[1] + leads * alone.table.peaks.shape[1]
     chosen = ChosenPeaks(
         backend.buffer("chosen", (n,), np.int64),

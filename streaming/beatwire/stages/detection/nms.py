@@ -23,7 +23,7 @@ from beatwire.records import EACH_LEAD, I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
 from beatwire.stages.support.filters import half_up
-from beatwire.stages.support.room import most_in
+from beatwire.stages.support.room import grown_of, most_in
 
 PER_STRETCH = 3  # of ``right + 1`` samples: a disturbance, and a peak on each side of it
 
@@ -64,10 +64,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     fresh, s, backend = response.fresh, state.settings, state.backend
     bank = fresh.bank
     left, right, block = (half_up(d * bank.rate_hz) for d in (s.left_s, s.right_s, s.block_s))
-    maxima = state.maxima.get(bank.number)
-    if maxima is None or len(maxima) < len(response.rings.f):
-        shape = (len(response.rings.f), MAXIMA_COLUMNS)
-        maxima = state.maxima[bank.number] = backend.grown(maxima, shape, np.int64)
+    maxima = grown_of(state.maxima, bank.number, backend, (len(response.rings.f), MAXIMA_COLUMNS), np.int64)
     n = len(fresh.lane)
     fresh_samples = fresh.stop - fresh.start
     longest = int(fresh_samples.max()) if n else 0

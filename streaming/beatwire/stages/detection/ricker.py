@@ -10,6 +10,7 @@ The filter is a Ricker wavelet, its magnitude summed over leads and over a short
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
+from beatwire.stages.support.room import grown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,9 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         state.taps[bank.number] = backend.constant(one.taps)
         state.units[bank.number] = unit_response(one)
     response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift, one.after)
-    f = state.responses.get(bank.number)
-    if f is None or len(f) < lanes:
-        columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16  # whole cache lines of int32
-        f = state.responses[bank.number] = backend.grown(f, (lanes, columns), np.int32)
-    jumps = state.jumps.get(bank.number)
-    if jumps is None or len(jumps) < lanes:
-        jumps = state.jumps[bank.number] = backend.grown(jumps, (lanes, JUMP_COLUMNS), np.int64)
+    shape = lanes, _columns(state.settings.ring_s, bank)
+    f = grown_of(state.responses, bank.number, backend, shape, np.int32)
+    jumps = grown_of(state.jumps, bank.number, backend, (lanes, JUMP_COLUMNS), np.int64)
     rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
     s, unit = state.settings, state.units[bank.number]
     jump_uv, jump_units = (s.jump_uv, s.jump_units) if bank.rate_hz >= s.jump_hz else (np.inf, np.inf)
@@ -113,12 +111,17 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     return state, Response(fresh, rings, one.delay, leads, limits, each)
 
 
+def _columns(seconds: float, bank: Bank) -> int:
+    """Return the samples of a ring of responses: whole cache lines of int32."""
+    return math.ceil(seconds * bank.rate_hz / 16) * 16
+
+
 def _alone_of(state: State, bank: Bank, f: Any) -> LeadResponses:
     """Return the responses of leads alone of a bank, grown to the lanes of ``f``."""
     alone, rows, backend, s = state.alone.get(bank.number), len(f) * bank.leads, state.backend, state.settings
     if alone is None or len(alone.f) < rows:
         old, old_jumps = (None, None) if alone is None else (alone.f, alone.jumps)
-        columns = int(np.ceil(s.alone_ring_s * bank.rate_hz / 16)) * 16
+        columns = _columns(s.alone_ring_s, bank)
         lift = state.filters[bank.number].shift - filter_for(s.design, bank.rate_hz, 1).shift
         alone = state.alone[bank.number] = LeadResponses(
             backend.grown(old, (rows, columns), np.int32), backend.grown(old_jumps, (rows, JUMP_COLUMNS), np.int64),

@@ -15,6 +15,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.records import I64, Placement, Ringed
 from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
+from beatwire.stages.support.room import grown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,8 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     """Write one placement."""
     fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
     backend.next_pass()
-    x = state.rings.get(bank.number)
-    if x is None or len(x) < placement.lanes:
-        size = ring_samples(state.settings.ring_s, bank.rate_hz)
-        x = state.rings[bank.number] = backend.grown(x, (placement.lanes, bank.leads, size), np.int16)
+    shape = placement.lanes, bank.leads, ring_samples(state.settings.ring_s, bank.rate_hz)
+    x = grown_of(state.rings, bank.number, backend, shape, np.int16)
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)

@@ -1,5 +1,8 @@
 """How many rows arrays have: by lane or by slot a little more than are needed, so that they grow rarely."""
 
+from typing import Any
+
+from beatwire.backends.base import Backend
 from beatwire.records import I64
 
 LEAST_ROWS = 64
@@ -14,6 +17,14 @@ def room_for(rows: int) -> int:
     """
     apart = max(LEAST_ROWS, (1 << max(0, rows - 1).bit_length()) // (2 * PARTS))
     return max(1, -(-rows // apart)) * apart
+
+
+def grown_of(arrays: dict[int, Any], number: int, backend: Backend, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the array of bank ``number`` (xp) with at least ``shape[0]`` rows; those that are new are zeros."""
+    array = arrays.get(number)
+    if array is None or len(array) < shape[0]:
+        array = arrays[number] = backend.grown(array, shape, dtype)
+    return array
 
 
 def most_in(samples: I64, apart: int) -> int:
