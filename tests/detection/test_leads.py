@@ -28,6 +28,7 @@ from beatwire.records.detection import ChoiceSettings, ChosenPeaks, FreshLanes, 
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from noisy_streams import with_noise
 
 PART, SILENT, OVERLAP, REACH = 50, 200, 10, 10  # samples, at 100 Hz
 PROBABILITY = np.linspace(0.0, 1.0, 17)
@@ -137,15 +138,6 @@ def test_a_choice_is_that_of_all_peaks_so_far_in_any_cut(data: st.DataObject, le
             x[0, lead, begin : begin + data.draw(st.integers(1, N))] = NO_VALUE
     ends = [*sorted(data.draw(st.sets(st.integers(1, N - 1), max_size=6))), N]
     assert chosen_in(drawn, leads, x, ends) == expected_of(drawn, leads, x)
-
-
-def with_noise(samples: np.ndarray, lead: int, begin: int, end: int, times: float, seed: int) -> np.ndarray:
-    """Return samples with smooth noise on one lead, so many times as large as its spread."""
-    rng = np.random.default_rng(seed)
-    noise = np.convolve(rng.standard_normal(samples.shape[1] + 4), np.ones(5) / 5**0.5, "valid")
-    out = samples.astype(np.float64)
-    out[lead, begin:end] += (times * samples[lead].std() * noise)[begin:end]
-    return np.clip(np.rint(out), -32767, 32767).astype(np.int16)
 
 
 @settings(deadline=None, max_examples=draws(12))

@@ -1,5 +1,6 @@
 """The GPU backend: in the simulator, and on a card where there is one."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -19,12 +20,14 @@ from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.checkpoint import load_model
 from beatwire.model.waveform import load_waveform
 from beatwire.pipeline import Pipeline
+from beatwire.pipeline import settings as pipeline_settings
 from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
 from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
-from noisy_streams import noisy_recording
+from noisy_streams import noisy_recording, with_noise
 from simulated import embedded
 
 MISSING = card.missing()
@@ -142,6 +145,23 @@ def test_beats_of_noisy_streams_by_the_network_of_a_card_equal_those_of_the_cpu(
         np.array_equal(np.array(found, float), np.array(by_trees[stream], float), equal_nan=True)
         for stream, found in expected.beats.items()
     ), "expected doubtful peaks"
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_a_card_chooses_the_lead_that_is_left_as_the_cpu_does(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, signals = np.random.default_rng(7), []
+    for k, (rate_hz, leads) in enumerate(itertools.product((250.0, 360.0, 500.0), (2, 3))):
+        recording = synthesise(k, rate_hz=rate_hz, leads=leads, seconds=50.0).recording
+        begin = int(10 * rate_hz)
+        samples = with_noise(recording.samples, k % leads, begin, 3 * begin, 6.0, k)
+        signals.append(Signal(f"bed-{k}", samples, rate_hz, recording.uv_per_unit or 5.0))
+    ticks = ticks_of(signals, rng, 200, per_tick=60)
+    expected = run_graph(ticks)
+    assert_same(run_on(ticks, device, Settings()), expected)
+    monkeypatch.setattr(pipeline_settings, "MOST_ALONE", 0)
+    together = run_graph(ticks).beats
+    assert any(len(together[stream]) != len(found) for stream, found in expected.beats.items()), "expected a choice"
 
 
 @pytest.mark.gpu
