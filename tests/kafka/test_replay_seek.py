@@ -42,19 +42,26 @@ TARGETS = [TopicPartition("ecg.samples", p, 7) for p in (0, 1)]
 
 def test_a_partition_that_starts_late_is_sought_in_once_it_has_started(clock: list[float]) -> None:
     consumer = Starting(900)
-    replay.seek(consumer, TARGETS)  # type: ignore[arg-type]
+    assert replay.read_on(consumer, TARGETS)  # type: ignore[arg-type]
     assert consumer.sought == [0, 1]
     assert 4.0 < clock[0] < 5.0
 
 
-@pytest.mark.parametrize(("code", "within_s"), [(STATE, (5.0, 5.1)), (GONE, (0.0, 0.0))])
-def test_one_that_does_not_start_is_an_error_after_five_seconds_one_that_is_gone_at_once(
-    clock: list[float], code: int, within_s: tuple[float, float]
+@pytest.mark.parametrize(
+    ("code", "within_s", "said"),
+    [(STATE, (5.0, 5.1), "Local: Erroneous state"), (GONE, (0.0, 0.0), "Local: Unknown partition")],
+)
+def test_one_that_does_not_start_is_said_after_five_seconds_one_that_is_gone_at_once(
+    clock: list[float], caplog: pytest.LogCaptureFixture, code: int, within_s: tuple[float, float], said: str
 ) -> None:
-    with pytest.raises(KafkaException) as caught:
-        replay.seek(Starting(float("inf"), code), TARGETS)  # type: ignore[arg-type]
-    assert caught.value.args[0].code() == code
+    consumer = Starting(1, GONE) if code == GONE else Starting(float("inf"), code)
+    assert not replay.read_on(consumer, TARGETS)  # type: ignore[arg-type]
     assert within_s[0] <= clock[0] <= within_s[1]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"kafka: ecg.samples/0: expected to read on at offset 7; got {said}: a new epoch begins at the group's commits"
+    )
+    assert record.event == "does not resume"  # type: ignore[attr-defined]
 
 
 def test_after_such_an_error_a_new_epoch_begins_at_the_commits(monkeypatch: pytest.MonkeyPatch) -> None:

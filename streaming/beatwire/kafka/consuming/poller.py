@@ -30,7 +30,7 @@ from beatwire.kafka.consuming.holding import Holding
 from beatwire.kafka.consuming.positions import Position, without
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.repeated import Repeated
-from beatwire.kafka.consuming.replay import Replay, find_starts, seek
+from beatwire.kafka.consuming.replay import Replay, find_starts, read_on
 from beatwire.kafka.consuming.resumed import Resumed
 from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.kafka.reachability import broker_responds
@@ -224,11 +224,9 @@ class Poller:
     def _resume(self, partitions: set[int]) -> None:
         """Resume paused partitions exactly at their next offsets."""
         targets = [self._repeated.at(p, self._next_offset[p]) for p in sorted(partitions)]
-        try:
-            self._client.consumer.resume(targets)
-            seek(self._client.consumer, targets)
+        if read_on(self._client.consumer, targets):
             self._resumed.add(partitions, time.monotonic())
-        except KafkaException:  # no longer assigned, or not started yet
+        else:  # no longer assigned, or not started
             self.rewind()
 
     def _begin_epoch(self) -> None:

@@ -19,6 +19,7 @@ from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cau
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.kafka.reading.readers import look_ahead
+from beatwire.kafka.topics import error_text
 from beatwire.records import Expired
 
 _LOGGER = logging.getLogger("beatwire")
@@ -207,21 +208,33 @@ def _report(topic: str, partition: int, cause: Cause, commit: int, begin: int) -
     )  # fmt: skip
 
 
-def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:
-    """Seek in partitions that may have been assigned a moment ago; wait until librdkafka has started them.
+def read_on(consumer: Consumer, targets: list[TopicPartition]) -> bool:
+    """Resume partitions exactly at offsets; return False if one cannot be: that is logged, a new epoch has to begin.
 
-    Raises
-    ------
-    KafkaException
-        A partition is no longer assigned.
+    They may have been assigned a moment ago: librdkafka is waited for until it has started them.
     """
+    for at in targets:
+        try:
+            consumer.resume([at])
+            _seek(consumer, at)
+        except KafkaException as error:
+            _LOGGER.warning(
+                "kafka: %s/%d: expected to read on at offset %d; got %s: a new epoch begins at the group's commits",
+                at.topic, at.partition, at.offset, error_text(error),
+                extra={"event": "does not resume", "fields": {"partition": at.partition, "offset": at.offset}},
+            )  # fmt: skip
+            return False
+    return True
+
+
+def _seek(consumer: Consumer, target: TopicPartition) -> None:
     deadline = time.monotonic() + _SEEK_S
-    for target in targets:
-        while True:
-            try:
-                consumer.seek(target)
-                break
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError._STATE or time.monotonic() > deadline:  # noqa: SLF001
-                    raise
-                time.sleep(0.005)
+    while True:
+        try:
+            consumer.seek(target)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._STATE or time.monotonic() > deadline:  # noqa: SLF001
+                raise
+            time.sleep(0.005)
+        else:
+            return
