@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from beatwire.errors import FatalError
 from beatwire_producers.devices.chunks import Chunk, Message
-from beatwire_producers.devices.outbox import Spool
 from beatwire_producers.devices.packets import Description
+from beatwire_producers.devices.spool import Spool
 from beatwire_producers.devices.wfdb_files import WfdbFolder
 
 

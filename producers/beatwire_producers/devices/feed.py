@@ -17,10 +17,11 @@ from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import frame
 
 from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Sums
-from beatwire_producers.devices.outbox import Memory, Outbox, Spool
+from beatwire_producers.devices.outbox import Memory, Outbox
 from beatwire_producers.devices.packets import Reader
 from beatwire_producers.devices.reading import Reading, Say
 from beatwire_producers.devices.sending import Sending
+from beatwire_producers.devices.spool import Spool
 from beatwire_producers.devices.wfdb_files import WfdbFolder
 
 _PAUSES_S = (1.0, 60.0)  # the first and the longest before a device is looked for again

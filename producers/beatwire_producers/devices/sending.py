@@ -11,7 +11,8 @@ from beatwire.errors import FatalError
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import names
 
-from beatwire_producers.devices.outbox import Outbox, Spool
+from beatwire_producers.devices.outbox import Outbox
+from beatwire_producers.devices.spool import Spool
 
 _MOST_IN_FLIGHT = 5_000  # messages with the client; the others wait in the outbox
 _MOST_AT_ONCE = 500

@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,9 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.reading.readers import follow
 from beatwire.wire import decode_chunk, names
+from beatwire_producers.devices.chunks import Message
 from beatwire_producers.devices.feed import Feed, Summary
-from beatwire_producers.devices.packets import Reader
+from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
 from moments import LIMIT_S, wait_until
 from numpy.typing import NDArray
 
@@ -100,3 +102,32 @@ def feeding(readers: Sequence[tuple[str, Reader]], **settings: Any) -> Iterator[
             runner.join(LIMIT_S)
             ended.set()
             consumer.join(LIMIT_S)
+
+
+class Counting:
+    """A reader of a count, 50 packets a second, that goes away now and then."""
+
+    def __init__(self, packets: int, away_at: tuple[int, ...] = ()) -> None:
+        self._left, self._away = packets, set(away_at)
+        self.at, self._began_s = 0, arrival_s()
+
+    def describe(self) -> Description:
+        return Description("bed-1", ("II",), 500.0, 1.0)
+
+    def packets(self):  # type: ignore[no-untyped-def]
+        while self.at < self._left:
+            if self.at in self._away:
+                self._away.remove(self.at)
+                raise DeviceAwayError("unplugged")
+            first = 10 * self.at
+            values = (np.arange(first, first + 10) % 30000).astype(np.int16)
+            self.at += 1
+            yield Packet(values[None], self._began_s + 0.02 * self.at, count=first)
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def message(k: int, size: int = 20) -> Message:
+    return Message(b"bed-%d" % (k % 3), k.to_bytes(4, "little") * (size // 4), [("battery", b"80")] if k % 2 else None)

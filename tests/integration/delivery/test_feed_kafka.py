@@ -7,7 +7,7 @@ import pytest
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.wire import decode_chunk, names
 from beatwire_producers.devices.feed import run_feed
-from test_outbox import Counting
+from device_feeds import Counting
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
