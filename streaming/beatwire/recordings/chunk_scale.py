@@ -1,4 +1,4 @@
-"""How the chunks of ``Live`` become int16: their unit, their scale, and the offsets of electrodes.
+"""How the chunks of a stream become int16: their unit, their scale, and the offsets of electrodes.
 
 In:  chunks, float64 or int16 [leads, n]; no value: NaN, -32768, or nines that no electrode reaches (-999 mV)
 Out: int16 [leads, n]; microvolts per unit. State: the samples that are held until the scale is decided; the offset that
@@ -33,7 +33,7 @@ _CODES = np.array([*CODES, *(-code for code in CODES)])
 _MOST_NOTES = 5
 
 
-class LiveScale:
+class ChunkScale:
     """Converts the chunks of one stream.
 
     Parameters
@@ -48,6 +48,8 @@ class LiveScale:
         The step in microvolts of values that are not.
     notes
         Called with each remark, one line.
+    hint
+        How the user gives a unit, for a remark.
 
     Attributes
     ----------
@@ -57,9 +59,9 @@ class LiveScale:
 
     def __init__(
         self, fs: float, leads: Sequence[str], uv: float | None, exact: bool, resolution_uv: float,
-        notes: Callable[[str], None],
+        notes: Callable[[str], None], *, hint: str = "give units or gain",
     ) -> None:  # fmt: skip
-        self._fs, self._leads, self._uv, self._notes = fs, tuple(leads), uv, notes
+        self._fs, self._leads, self._uv, self._notes, self._hint = fs, tuple(leads), uv, notes, hint
         self._resolution_uv = resolution_uv
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
@@ -107,9 +109,9 @@ class LiveScale:
         self.decided = True
         self._uv, self.uv_per_unit, self._per_value = uv, uv_per_unit, per_value
         if why is None:
-            self._notes("Live: numbers without a unit are taken as millivolts (give units)")
+            self._notes(f"numbers without a unit are taken as millivolts ({self._hint})")
         else:
-            self._notes(f"Live: {why}: not calibrated, amplitudes are relative (give units or gain)")
+            self._notes(f"{why}: not calibrated, amplitudes are relative ({self._hint})")
 
     def samples(self, values: Any, first: int) -> I16:
         """Return a chunk as int16, without the offsets of its leads.
@@ -147,7 +149,7 @@ class LiveScale:
             return values
         if not self._has_codes:
             self._has_codes = True
-            self._notes(f'Live: {float(values[codes][0]):g} is taken for "no value"')
+            self._notes(f'{float(values[codes][0]):g} is taken for "no value"')
         return np.where(codes, np.nan, values)
 
     def _centred(self, k: int, row: F64, valid: Any, first: int) -> F64:
@@ -180,4 +182,4 @@ class LiveScale:
             size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
             shown = f"{size:.4g}{' mV' if self.uv_per_unit else ''}"
             last = "; more are not reported" if self._noted == _MOST_NOTES else ""
-            self._notes(f"Live: an offset of {shown} is subtracted from {self._leads[k]!r}{last}")
+            self._notes(f"an offset of {shown} is subtracted from {self._leads[k]!r}{last}")
