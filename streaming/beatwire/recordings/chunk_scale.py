@@ -103,7 +103,13 @@ class ChunkScale:
         elif size == 0 or (all(r.integers for r in known) and size <= _NEAR):
             self._decide_as(0.0, 0.0, 1.0, why)
         else:  # a power of ten, so that it hardly depends on what the first seconds hold
-            self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / size)), why)
+            usual = max(r.typical for r in known) or size
+            self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / usual)), why)
+
+    def fits(self, sizes: F64) -> bool:
+        """Return False if values with these ranges, peak to peak of each lead, are too large for int16 on all leads."""
+        known = sizes[sizes > 0] * self._per_value
+        return not len(known) or float(known.min()) <= 2 * _LARGEST
 
     def _decide_as(self, uv: float, uv_per_unit: float, per_value: float, why: str | None) -> None:
         self.decided = True
@@ -122,15 +128,17 @@ class ChunkScale:
         first
             Index of its first sample.
         """
-        if values.dtype == np.int16 and self._per_value == 1.0:
-            if not self._offset.any():
+        has_offset = bool(self._offset.any())
+        if values.dtype == np.int16:
+            if self._per_value == 1.0 and not has_offset:
                 same: I16 = values  # it cannot exceed itself
                 return same
             values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
-        elif values.dtype == np.int16:
-            values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
-        else:
+        elif has_offset or not (np.abs(values) <= _NEAR / self._per_value).all() or (values == NO_VALUE).any():
             values = self._without_codes(values)
+        else:  # as a rule
+            small: I16 = np.floor(values * self._per_value + 0.5).astype(np.int16)
+            return small
         steps = np.floor(values * self._per_value + 0.5)
         valid = np.isfinite(steps)
         out = np.full(steps.shape, NO_VALUE, np.int16)
