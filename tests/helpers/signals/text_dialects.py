@@ -53,7 +53,7 @@ def dialects(draw: st.DrawFn) -> Dialect:
     unit = draw(st.sampled_from(UNITS if names else ("none", "head")))
     encoding = draw(st.sampled_from(ENCODINGS))
     clock = draw(st.sampled_from(CLOCKS))
-    in_seconds = clock not in ("ms", "us", "ns", "epoch ms", "epoch ns", "count", "count 0-15")
+    in_seconds = clock not in ("ms", "us", "ns", "epoch ms", "epoch ns", "count", "count 0-15", "minutes")
     return Dialect(
         rate_hz=draw(st.sampled_from((128.0, 200.0, 250.0, 500.0, 512.0))),
         clock=clock,

@@ -115,7 +115,9 @@ def _read_line(facts: Facts, line: str) -> None:
             facts.names = tuple(values)
         elif not facts.units:
             facts.units = tuple(canonical_unit(v.split()[-1]) if v else "" for v in values)
-    elif canonical_unit(value) in (UV_PER if re.fullmatch(_UNIT_KEYS, key) else () if facts.unit else _SMALL_VOLTAGES):
+    elif canonical_unit(value) in (
+        UV_PER if re.fullmatch(_UNIT_KEYS, key) else () if facts.unit or value[:1].isdigit() else _SMALL_VOLTAGES
+    ):
         facts.unit = canonical_unit(value)  # of a key in another language too
     elif re.fullmatch(_LEAD_KEYS, key) and len(value) < 40:
         facts.lead = value

@@ -40,6 +40,7 @@ from beatwire.recordings.text.header import (  # fmt: skip
     names_in,
     names_of_facts,
 )
+from beatwire.recordings.text.stated_scale import NOT_STATED, StatedScale
 from beatwire.tables import encoding_of, open_bytes
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
@@ -60,6 +61,7 @@ class Layout:
     first_row      cells of the first row
     rate_hz        sampling rate by the head; None if it is not stated
     unit           of the leads by the head; empty if it is not stated
+    scale          what the head says about the size of one count
     skip_blank     blank lines are no rows; in a single column they are samples without a value
     """
 
@@ -72,6 +74,7 @@ class Layout:
     rate_hz: float | None = None
     unit: str = ""
     skip_blank: bool = True
+    scale: StatedScale = NOT_STATED
 
     @property
     def digits(self) -> tuple[int, ...]:
@@ -111,7 +114,7 @@ def read_layout(path: Path) -> Layout:
         is_empty = any(is_missing(c) for line in rows for c in split_row(line, dialect.delimiter))
         got = "there is no value in it" if is_empty else "there is nothing after the header"
         raise UserError(f"{where}: expected rows of numbers; {got}")
-    begin, names, units, facts = _head(where, lines, begin, dialect)
+    begin, top, names, units, facts = _head(where, lines, begin, dialect)
     first = next((line for line in lines[begin:] if line.strip()), None)
     if first is None:
         raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
@@ -121,6 +124,7 @@ def read_layout(path: Path) -> Layout:
     return Layout(
         dialect, begin, _unique(names), units, tuple(facts.sensors.get(name, "") for name in names),
         tuple(_cells(first, dialect)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
+        StatedScale.of(lines[:top]),
     )  # fmt: skip
 
 
@@ -163,9 +167,9 @@ def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int 
         if is_row and _has_value(cells[k], dialect, kinds) and (len(after) < 3 or sum(after) >= 0.5 * len(after)):
             while k and len(cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
                 above = cells[k - 1]
-                if above[0].endswith(("=", ":")):
-                    break  # a key and its value
                 found = [kind_of(cell, dialect.decimal) for cell in above]
+                if above[0].endswith(("=", ":")) or (found[0] == "text" and kinds[0] in ("number", "time")):
+                    break  # a key and its value
                 same = [c for c, a, b in zip(above, found, kinds, strict=True) if a == b and a in ("number", "time")]
                 if all(is_column_number(c, above) for c in same) or _is_numbered(above) or are_units(above):
                     break
@@ -201,8 +205,8 @@ def _is_numbered(cells: list[str]) -> bool:
 
 def _head(
     where: str, lines: list[str], begin: int, dialect: Dialect
-) -> tuple[int, tuple[str, ...], tuple[str, ...], Facts]:
-    """Return the first row, the names and units of the columns, and what else the head says."""
+) -> tuple[int, int, tuple[str, ...], tuple[str, ...], Facts]:
+    """Return the first row, the first line of names, names and units of the columns, and what else the head says."""
     width = dialect.width
     facts = read_head(lines[:begin])
     above = begin  # the line below the rows of names
@@ -216,10 +220,10 @@ def _head(
         above -= 1
     found: tuple[str, ...] = ()
     while above > 0 and not names:
-        above -= 1
-        cells = names_in(lines[above], dialect)
+        cells = names_in(lines[above - 1], dialect)
         if cells is None:
             break
+        above -= 1
         found = cells if not are_formats(cells) else found
         if are_units(cells):
             units = tuple(aligned(cells, width))
@@ -242,7 +246,7 @@ def _head(
     names = names or tuple(str(k) for k in range(width))
     if facts.lead and width == 1 and names == ("0",):
         names = (facts.lead,)
-    return begin, names, units, facts
+    return begin, above, names, units, facts
 
 
 def _is_header_of_numbers(lines: list[str], dialect: Dialect) -> bool:

@@ -23,7 +23,7 @@ import pandas as pd
 from beatwire.errors import UserError
 from beatwire.recordings.codes import without_codes
 from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
-from beatwire.recordings.columns.names import UV_PER, unit_of, without_unit
+from beatwire.recordings.columns.names import UV_PER, is_unscaled, unit_of, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.columns.stacked import check_rows
@@ -229,9 +229,18 @@ def _uv_per_value(
     units = [unit_of(layout.names[k], layout.units[k]) or layout.unit for k in leads]
     if all(unit in UV_PER for unit in units):
         return [UV_PER[unit] for unit in units], ()
+    uv, why = unit_guess(ranges)
+    if (uv <= 0 or any(units)) and all(unit in UV_PER or not unit or is_unscaled(unit) for unit in units):
+        counts = layout.scale.uv_per_count([layout.names[k] for k in leads])
+        if counts is not None:
+            sizes = ", ".join(f"{one:.4g}" for one in dict.fromkeys(counts))
+            found = [UV_PER.get(unit, one) for unit, one in zip(units, counts, strict=True)]
+            return found, (f"{sizes} uV a count, from the head of the file",)
+    stated = layout.scale.unclear if uv <= 0 or any(units) else ""
+    hint = f"the head states {stated!r} without a unit: " if stated else ""
+    hint = "the head states sizes of a count that differ: " if layout.scale.stated else hint
     if any(units):
         unknown = ", ".join(repr(layout.names[k]) for k, unit in zip(leads, units, strict=True) if unit not in UV_PER)
-        return [0.0] * len(leads), (f"no unit of voltage in column {unknown} ({_GIVE_GAIN})",)
-    uv, why = unit_guess(ranges)
+        return [0.0] * len(leads), (f"no unit of voltage in column {unknown} ({hint}{_GIVE_GAIN})",)
     assumed = "no unit: read as millivolts"
-    return [uv] * len(leads), (f"{why or assumed} ({_GIVE_GAIN})",)
+    return [uv] * len(leads), (f"{why or assumed} ({hint}{_GIVE_GAIN})",)

@@ -1,0 +1,78 @@
+"""The size of one count that the head of a text file states."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beatwire.recordings.read import as_recording
+from beatwire.recordings.record import Recording
+from beatwire.recordings.text.stated_scale import StatedScale
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+COUNTS = ("adu", "LSB", "counts", "units", "bit", "ADC units", "digit", "code")
+VOLTS = {"nV": 1e-3, "uV": 1.0, "\u00b5V": 1.0, "mV": 1e3, "V": 1e6, "microvolts": 1.0, "millivolt": 1e3}
+VOLTS_A_COUNT = (  # with a number of volts, their unit and a word for a count
+    "{n} {v}/{c}", "Resolution: {n} {v} per {c}", "1 {c} = {n} {v}", "{c}: {n} {v}", "{v}_per_{c}: {n}", "{v}/{c};{n}",
+    "Resolution: {n} {v}", "scale = {n} {v}", "Conversion factor ({v});{n}", "lsb_{v}={n}", '"Scale","{n} {v}/{c}"',
+)  # fmt: skip
+COUNTS_A_VOLT = (
+    "gain: {n} {c}/{v}", "1 {v} = {n} {c}", "{c} per {v}: {n}", "Gain ({c}/{v});{n}", "gain,{n},{c}/{v}",
+    "ADC gain = {n} /{v}", "Gain [1/{v}]: {n}",
+)  # fmt: skip
+SIGNS = ("", "# ", "% ", "// ")
+
+
+@settings(max_examples=draws(80), deadline=None)
+@given(
+    uv=st.integers(1, 2000).map(lambda k: k / 16), word=st.sampled_from(COUNTS), volts=st.sampled_from(sorted(VOLTS)),
+    form=st.sampled_from((*VOLTS_A_COUNT, *COUNTS_A_VOLT)), sign=st.sampled_from(SIGNS), has_names=st.booleans(),
+)  # fmt: skip
+def test_a_stated_size_of_a_count_is_used(
+    tmp_path_factory: pytest.TempPathFactory, uv: float, word: str, volts: str, form: str, sign: str, has_names: bool
+) -> None:
+    number = uv / VOLTS[volts] if form in VOLTS_A_COUNT else VOLTS[volts] / uv
+    line = sign + form.format(n=f"{number:.12g}", v=volts, c=word)
+    recording = _read(tmp_path_factory.mktemp("scale"), ["# Device: X", line, "# Range: 5 mV"], has_names)
+    assert recording.uv_per_unit * np.ptp(recording.samples) == pytest.approx(400 * uv, rel=0.01)
+    assert any(note.endswith("uV a count, from the head of the file") for note in recording.notes)
+
+
+@pytest.mark.parametrize("line", ["gain = 200", "Gain;24", "Resolution: 16", "# Sensitivity: 2"])
+def test_a_gain_without_a_unit_is_said_and_not_used(tmp_path: Path, line: str) -> None:
+    recording = _read(tmp_path, [line])
+    assert recording.uv_per_unit == 0
+    assert any(f"states {line.removeprefix('# ')!r} without a unit" in note for note in recording.notes)
+
+
+@pytest.mark.parametrize(
+    "line", ["Gain: 10 mm/mV", "ADC resolution: 12 bit", "Full scale: 5 mV", "Range: 10 mV", "Time resolution: 1 ms",
+             "Calibration pulse: 1 mV", "Speed: 25 mm/s", "Baseline: 1024 adu", "Supply: 3.3 V"],
+)  # fmt: skip
+def test_paper_ranges_and_converters_state_no_size_of_a_count(tmp_path: Path, line: str) -> None:
+    recording = _read(tmp_path, [line])
+    assert recording.uv_per_unit == 0
+    assert not any("the head states" in note for note in recording.notes)
+
+
+def test_each_lead_has_its_own_size_and_sizes_that_differ_otherwise_are_said(tmp_path: Path) -> None:
+    listed, named = StatedScale.of(["gain: 200, 100 adu/mV"]), StatedScale.of(["II: 2 uV/LSB", "V5: 4 uV/LSB"])
+    assert (listed.uv_per_count(["I", "II"]), named.uv_per_count(["V5", "II"])) == ([5, 10], [4, 2])
+    assert named.uv_per_count(["V5", "I"]) is None
+    recording = _read(tmp_path, ["gain: 200 adu/mV", "gain: 100 adu/mV"])
+    assert recording.uv_per_unit == 0
+    assert any("the head states sizes of a count that differ" in note for note in recording.notes)
+
+
+def test_numbers_in_volts_and_names_of_columns_have_no_size_of_a_count(tmp_path: Path) -> None:
+    assert _read(tmp_path, ["5 uV/LSB"], name="ecg (uV)").uv_per_unit == 1
+    assert not any("states" in note for note in _read(tmp_path, ["Gain: 24"], name="ecg (mV)").notes)
+    assert _read(tmp_path, ["Gain: 24"], name="scale 5 uV/LSB").uv_per_unit == 0
+
+
+def _read(folder: Path, head: list[str], has_names: bool = True, name: str = "ecg") -> Recording:
+    rows = [f"{k / 250:.3f},{1024 + round(200 * np.sin(k / 20))}" for k in range(1000)]
+    names = [f"time_s,{name}"] if has_names else []
+    (folder / "a.csv").write_text("\n".join([*head, *names, *rows]) + "\n")
+    return as_recording(folder / "a.csv")
