@@ -70,6 +70,49 @@ def test_machine_code_judges_as_python_does(seed: int, rate_hz: float) -> None:
     assert python[1] == compiled[1]
 
 
+def frames_by_matrices(seen: np.ndarray, early: int, network: WaveNetwork) -> int:
+    """The logit of a peak by products of whole matrices; all frames are computed, then those before the lane zeroed."""
+
+    def layer(windows: np.ndarray, matrix: np.ndarray, row: int, more: np.ndarray | int = 0) -> np.ndarray:
+        sums = windows.astype(np.int64) @ matrix.astype(np.int64) * network.factor[row][: matrix.shape[1]]
+        rounded = (sums + network.offset[row][: matrix.shape[1]] + more) >> wave_network.SHIFT
+        return rounded.clip(0, network.most[row])
+
+    def windows_of(x: np.ndarray, taps: int) -> np.ndarray:
+        return np.stack([x[j : j + taps].ravel() for j in range(0, len(x) - taps + 1, 2)])
+
+    x, end, spacing = seen.reshape(-1, wave_input.CHANNELS).astype(np.int64), 0, 1
+
+    def without_early(x: np.ndarray) -> np.ndarray:
+        newest = end - (min(spacing, 4) - 1) + spacing * np.arange(len(x))  # a frame begins up to four points before
+        return np.where((newest < early)[:, None], 0, x)
+
+    for row, matrix in enumerate((network.first, network.second)):
+        end, spacing = end + (wave_network.TAPS - 1) * spacing, 2 * spacing
+        x = without_early(layer(windows_of(x, wave_network.TAPS), matrix, row))
+    for deep, (wide, narrow) in enumerate(zip(network.wide, network.narrow, strict=True)):
+        end, spacing = end + (wave_network.LOOKS - 1) * spacing, 2 * spacing
+        windows, row = windows_of(x, wave_network.LOOKS), wave_network.DEEP + 2 * deep
+        hidden = layer(windows, wide, row)
+        x = without_early(layer(hidden, narrow, row + 1, windows[:, -narrow.shape[0] :] * network.residual[deep]))
+    assert len(x) == 1
+    return int(network.head[-1] + network.head[:-1] @ x[0])
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(seed=st.integers(0, 1000), early=st.integers(0, wave_network.grid_of(DEPTH)))
+def test_the_network_is_its_matrices_whatever_is_before_the_lane_and_in_the_scratch(seed: int, early: int) -> None:
+    rng, network = np.random.default_rng(seed), small_network(seed)
+    seen = rng.integers(-125, 126, wave_network.grid_of(DEPTH) * wave_input.CHANNELS).astype(np.float32)
+    expected = frames_by_matrices(seen, early, network)
+    for body in (wave_network.judge_waveform, cpu.compiled(wave_network.judge_waveform)):
+        scratch = scratch_of(network)
+        for rows in (scratch.frames, scratch.rows):
+            rows[...] = rng.integers(0, 1000, rows.shape)  # of other peaks
+        scratch.frames[0, : len(seen)] = seen
+        assert body(scratch.frames[0], early, network, scratch.frames, scratch.rows) == expected
+
+
 @pytest.mark.parametrize("rate_hz", [125.0, 250.0, 500.0])
 def test_an_offset_and_the_polarity_of_the_channels(rate_hz: float) -> None:
     rng = np.random.default_rng(3)

@@ -55,10 +55,11 @@ def test_a_value_is_the_mean_of_its_samples_to_a_step_of_its_block(
     for k in range(base // span, n // span):
         parts = held[:, k * span : (k + 1) * span].reshape(2, VALUES, stride)
         known, means = (parts != NO_VALUE).all(axis=2), parts.astype(np.int64).sum(axis=2) // stride
+        own = np.zeros((2, VALUES), np.int64)
         for lead in range(2):
-            own = [past_samples.value_at(past[lead], k * VALUES + j) for j in range(VALUES)]
-            of_known, true = np.array(own)[known[lead]], means[lead][known[lead]]
-            assert (np.array(own)[~known[lead]] == NO_VALUE).all()
+            past_samples.read_past(past[lead], k, k + 1, own[lead])
+            of_known, true = own[lead][known[lead]], means[lead][known[lead]]
+            assert (own[lead][~known[lead]] == NO_VALUE).all()
             assert (of_known != NO_VALUE).all()
             if len(true):
                 step_of = int(true.max() - true.min()) / STEPS

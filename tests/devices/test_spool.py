@@ -1,17 +1,18 @@
 """Messages that wait for the broker on disk: in order, whatever ends in between, and whatever is damaged."""
 
-import contextlib
+import fcntl
 import itertools
 import subprocess
 import sys
-import threading
-import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
 from beatwire.errors import FatalError, UserError
+from beatwire.locks import claimed
 from beatwire_producers.devices import spool as spool_files
 from beatwire_producers.devices.entries import entry_of
 from beatwire_producers.devices.spool import Spool
@@ -115,30 +116,45 @@ def test_a_spool_belongs_to_one_process(tmp_path: Path) -> None:
         Spool(tmp_path / "file" / "below")
 
 
-def test_a_spool_that_ends_gives_it_to_one_other_process(tmp_path: Path) -> None:
-    """Each takes it as often as it can, and ends it at once, which deletes the file of the lock."""
-    inside, most, times = [0], [0], list[int]()
+def test_a_spool_that_ends_deletes_its_lock_before_another_process_can_take_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
 
-    def run() -> None:
-        until_s, taken = time.monotonic() + 1.0, 0
-        while time.monotonic() < until_s:
-            with contextlib.suppress(UserError):
-                spool = Spool(tmp_path)
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-                inside[0] -= 1
-                spool.close()
-                taken += 1
-        times.append(taken)
+    def unlink(path: Path, *, of: Callable[[Path], None] = Path.unlink) -> None:
+        with pytest.raises(UserError) as caught:
+            Spool(tmp_path)
+        refused.append(str(caught.value))
+        of(path)
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1]
-    assert sum(times) > 20
+    spool = Spool(tmp_path)
+    monkeypatch.setattr(Path, "unlink", unlink)
+    spool.close()
+    (text,) = refused
+    assert text.endswith("expected a folder of one process; another one uses it")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_that_is_deleted_while_it_is_taken_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, deleted = tmp_path / "lock", list[int]()
+
+    def flock(file: IO[str], how: int, *, of: Callable[[IO[str], int], None] = fcntl.flock) -> None:
+        of(file, how)
+        if not deleted:
+            deleted.append(file.fileno())
+            path.unlink()
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    held = claimed(path)
+    assert held is not None
+    assert deleted
+    assert claimed(path) is None
+    held.close()
+    again = claimed(path)
+    assert again is not None
+    again.close()
 
 
 def test_a_spool_is_synchronised_once_a_second_and_at_the_end_of_a_file(tmp_path, monkeypatch) -> None:

@@ -25,7 +25,7 @@ from beatwire.records import I16
 from beatwire_producers.chunk_writer import ChunkWriter
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placed, Placer
-from beatwire_producers.devices.scale import DECIDE_S, Scale
+from beatwire_producers.devices.scale import HELD_S, Scale
 
 CHUNK_S = 0.1
 LONGEST_S = 1.0  # a chunk
@@ -126,6 +126,7 @@ class Stream:
         self.chunk_s = CHUNK_S
         self.packets = self.samples = self.messages = 0
         self._scale: Scale | None = None
+        self._least_session = 0  # of what is sent now
         self._writer: ChunkWriter | None = None
         self._key = described.stream.encode()
         self._waiting: list[Placed] = []
@@ -149,7 +150,7 @@ class Stream:
     def idle(self, now_s: float) -> list[Message]:
         """Return what has waited for long enough; ``now_s`` as of ``Packet.arrival_s``."""
         messages = [message for placed in self.placer.idle(now_s) for message in self._add(placed)]
-        if self._waiting and now_s - self._since_s >= self.chunk_s:
+        if self._waiting and now_s - self._since_s >= self._wait_s:
             messages += self._end()
         return messages
 
@@ -171,7 +172,8 @@ class Stream:
         """Return what came and was made of it, so far."""
         placer = self.placer
         seen, missing_s = placer.seen, placer.seen.missing / (placer.rate_hz or 1.0)
-        return Sums(self.packets, self.messages, self.samples, placer.sessions, seen.holes, missing_s, placer.doubled)
+        sessions = placer.sessions + (0 if self._scale is None else self._scale.renewed)
+        return Sums(self.packets, self.messages, self.samples, sessions, seen.holes, missing_s, placer.doubled)
 
     def _add(self, placed: Placed) -> list[Message]:
         messages = []
@@ -181,10 +183,18 @@ class Stream:
             self._since_s = placed.packet.arrival_s
         self._waiting.append(placed)
         self._signal += placed.packet.samples.shape[1]
-        enough_s = self.chunk_s if self._scale is not None else max(DECIDE_S, self.chunk_s)
-        if self._signal >= enough_s * self._rate_hz:
+        if self._scale is None:
+            uv, dtype = self.described.uv, placed.packet.samples.dtype
+            self._scale = Scale(self._rate_hz, self._leads, uv, dtype, self._note)
+        if self._signal >= self._wait_s * self._rate_hz:
             messages += self._end()
         return messages
+
+    @property
+    def _wait_s(self) -> float:
+        """Signal of the next message: at first there is enough of it to judge what has no unit."""
+        is_first = self._scale is not None and not self._scale.decided and not self.messages
+        return max(HELD_S, self.chunk_s) if is_first else self.chunk_s
 
     @property
     def _rate_hz(self) -> float:
@@ -196,30 +206,33 @@ class Stream:
         waiting, self._waiting, self._signal = self._waiting, [], 0
         if not waiting:
             return []
+        assert self._scale is not None
         pieces = [placed.packet.samples for placed in waiting]
-        if self._scale is None:
-            self._scale = Scale.of(pieces, self.described.uv)
-            for note in self._scale.notes:
-                self._note(note)
-        begin = waiting[0]
-        samples = self._scale.apply(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1))
+        begin, renewed = waiting[0], self._scale.renewed
+        samples = self._scale.samples(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1))
+        if self._scale.renewed > renewed:
+            self._least_session = max(self._session(begin) + 1, round(begin.packet.arrival_s * 1e6))
+            self._writer = None
         most = max(1, int(min(LONGEST_S * self._rate_hz, _MOST_BYTES / (2 * len(self._leads)))))
         if samples.shape[1] <= most:
             return [self._message(begin, 0, samples)]
         return [self._message(begin, k, samples[:, k : k + most]) for k in range(0, samples.shape[1], most)]
 
+    def _session(self, begin: Placed) -> int:
+        return max(begin.session, self._least_session)
+
     def _message(self, begin: Placed, offset: int, samples: I16) -> Message:
         assert self._scale is not None
-        rate_hz, first = self._rate_hz, begin.first + offset
+        rate_hz, first, session = self._rate_hz, begin.first + offset, self._session(begin)
         if self._writer is None:
             self._writer = ChunkWriter(self.described.stream, rate_hz, self._leads, self._scale.uv_per_unit)
         time_us = begin.time_us + round(offset * 1e6 / rate_hz)
         content = samples.astype("<i2", copy=False).tobytes()  # lead by lead, however they lie in memory
-        value = self._writer.message(begin.session, first, time_us, begin.packet.lead_off, content)
+        value = self._writer.message(session, first, time_us, begin.packet.lead_off, content)
         self.samples += samples.size
         self.messages += 1
         if self._keep is not None:
-            chunk = Chunk(self.described, rate_hz, self._scale.uv_per_unit, begin.session, first, time_us, samples)
+            chunk = Chunk(self.described, rate_hz, self._scale.uv_per_unit, session, first, time_us, samples)
             self._keep(chunk)
         charge = begin.packet.battery
         return Message(self._key, value, None if charge is None else [(BATTERY, b"%d" % charge)])

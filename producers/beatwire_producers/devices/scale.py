@@ -1,88 +1,129 @@
 """Numbers of a device, in any unit, as int16.
 
-In:  the first half second of a device's numbers; then all of them
+In:  the numbers of a stream, [leads, n], in order, without holes
 Out: int16 [leads, n], -32768 where there is no value; microvolts per unit
+State: the scale of its chunks; of numbers without a unit the last ten seconds
 
-Integers of 16 bits keep their values. What is calibrated gets a unit of 1 uV, or 2.5 uV where the numbers are larger;
-an electrode's offset of more than 10 mV is subtracted. Numbers whose unit nobody states are judged as those of a file
-(``beatwire.recordings.units.unit_guess``): fractions of the size of an ECG are millivolts.
+Integers of 16 bits keep their values. All else becomes what ``beatwire.Live`` makes of it
+(``beatwire.recordings.chunk_scale``): the offset of an electrode is followed, so it may drift, jump, or come late.
+
+Numbers without a unit are judged by the first second or two in which they change: an electrode may be off until then,
+and what is sent before has no unit. They are judged anew if in ten seconds the ordinary one is too large for int16.
+What is sent then is another signal: it begins a session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from beatwire.recordings.record import NO_VALUE
-from beatwire.recordings.units import unit_guess, value_ranges
+from beatwire.recordings.chunk_scale import HELD_S, ChunkScale
 from beatwire.records import F64, I16
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-DECIDE_S = 0.5  # of numbers from which the scale is chosen
-_LARGEST = 32767  # of int16
-_LEAST = np.int16(-_LARGEST)
-_LARGEST_OFFSET_UV = 10_000.0
-_FINE_UV, _COARSE_UV = 1.0, 2.5  # a unit
-_HEADROOM = 8.0  # times the range of the first half second, where nothing else limits the numbers
-_UNCALIBRATED_STEPS = 2_000  # units peak to peak
+__all__ = ["HELD_S", "Scale"]
+
+_ENOUGH_S = 1.0  # of numbers that change, to judge them
+_MISFIT_S = 10  # that are looked at
+_STEP_UV = 1.0  # of numbers that are not those of a converter
+_HINT = "--gain gives a unit, in numbers per millivolt"
 
 
-@dataclass(frozen=True)
 class Scale:
-    """How numbers become int16.
+    """Converts the numbers of one stream.
 
-    offset         float64 [leads, 1], subtracted
-    units          per value
-    uv_per_unit    microvolts per unit; 0: not calibrated
-    as_they_are    integers of 16 bits keep their values
-    notes          what was assumed, one sentence each
+    Parameters
+    ----------
+    rate_hz, leads
+        Of the stream.
+    uv
+        Microvolts per number; 0: not calibrated; None: unknown.
+    dtype
+        Of the first numbers.
+    note
+        Called with a sentence where something is assumed.
+
+    Attributes
+    ----------
+    renewed : int
+        How often what is sent has become another signal.
     """
 
-    offset: F64
-    units: float
-    uv_per_unit: float
-    as_they_are: bool = False
-    notes: tuple[str, ...] = ()
+    def __init__(
+        self, rate_hz: float, leads: tuple[str, ...], uv: float | None, dtype: DTypeLike, note: Callable[[str], None]
+    ) -> None:
+        kind = np.dtype(dtype)
+        is_whole, is_short = kind.kind in "iub", kind.kind in "iub" and kind.itemsize <= 2
+        self._given = rate_hz, leads, uv
+        self._note, self._rate_hz = note, rate_hz
+        step_uv = uv if uv and is_short else _STEP_UV
+        self._chunks = ChunkScale(rate_hz, leads, uv or None, is_whole and not is_short, step_uv, note, hint=_HINT)
+        if not uv and is_short:
+            self._chunks.take_as_converter()
+        self._is_judged = not uv and not is_short
+        self._last: deque[F64] = deque()  # of numbers without a unit
+        self._sizes: deque[F64] = deque(maxlen=_MISFIT_S)  # peak to peak of each lead, second by second
+        self._low = self._high = np.full(len(leads), np.nan)  # in the present second
+        self._at = self._look_at = self._changing = self._kept = 0
+        self.renewed = 0
 
-    @staticmethod
-    def of(pieces: Sequence[NDArray[Any]], uv: float | None) -> Scale:
-        """Choose a scale for numbers of which these are the first, [leads, n] each; ``uv`` as in `Description`."""
-        values = np.concatenate(pieces, axis=1)
-        nothing = np.zeros((values.shape[0], 1))
-        notes: list[str] = []
-        if values.dtype.kind in "iub":
-            fits = values.dtype.itemsize <= 2 or bool((np.abs(values) <= _LARGEST).all())
-            if uv is None:
-                uv = 0.0
-                notes.append("not calibrated: its numbers have no unit (--gain, in units per millivolt, gives one)")
-            if fits and (uv == 0.0 or values.dtype.itemsize <= 2 or uv >= _FINE_UV):
-                return Scale(nothing, 1.0, uv, True, tuple(notes))
-        elif uv is None:
-            uv, why = unit_guess(value_ranges(list(values.astype(np.float64))))
-            notes.append(f"not calibrated: {why}" if why else "fractions without a unit are taken for millivolts")
-        finite = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
-        middle = np.array([[np.nanmedian(row) if np.isfinite(row).any() else 0.0] for row in finite])
-        reach = np.nanmax(np.abs(finite - middle), initial=0.0)
-        if uv == 0.0:
-            units = min(_UNCALIBRATED_STEPS / max(2 * reach, 1e-300), _LARGEST / max(_HEADROOM * reach, 1e-300))
-            notes.append(f"an offset is subtracted; one unit is {1 / units:.4g} of its numbers")
-            return Scale(middle, float(units), 0.0, False, tuple(notes))
-        offset = np.where(np.abs(middle) * uv > _LARGEST_OFFSET_UV, middle, 0.0)
-        if bool((offset != 0).any()):
-            notes.append("subtracted an offset: " + ", ".join(f"{o * uv / 1000:.1f} mV" for o in offset[:, 0]))
-        uv_per_unit = _FINE_UV if 2 * reach * uv < _LARGEST * _FINE_UV else _COARSE_UV
-        return Scale(offset, uv / uv_per_unit, uv_per_unit, False, tuple(notes))
+    @property
+    def decided(self) -> bool:
+        """Return True if the unit is stated, or decided by what came."""
+        return self._chunks.decided
 
-    def apply(self, values: NDArray[Any]) -> I16:
-        """Return numbers as int16 [leads, n]; those out of range are clipped."""
-        if self.as_they_are and values.dtype == np.int16:
-            kept: I16 = np.maximum(values, _LEAST)
-            return kept
-        if self.as_they_are and values.dtype.kind in "iub":
-            whole: I16 = np.clip(values, -_LARGEST, _LARGEST).astype(np.int16)
-            return whole
-        units = np.rint((values - self.offset) * self.units)
-        clipped: I16 = np.where(np.isfinite(units), np.clip(units, -_LARGEST, _LARGEST), NO_VALUE).astype(np.int16)
-        return clipped
+    @property
+    def uv_per_unit(self) -> float:
+        """Microvolts per unit of what is sent; 0: not calibrated."""
+        return self._chunks.uv_per_unit
+
+    def samples(self, values: NDArray[Any]) -> I16:
+        """Return the next numbers as int16 [leads, n]."""
+        if values.dtype != np.int16:
+            values = values.astype(np.float64)
+        if self._is_judged:
+            self._judge(values)
+        at, self._at = self._at, self._at + values.shape[1]
+        return self._chunks.samples(values, at)
+
+    def _judge(self, values: NDArray[Any]) -> None:
+        """Decide the scale, or decide it anew, if these numbers show that."""
+        self._last.append(values.astype(np.float64))
+        self._kept += values.shape[1]
+        while self._kept - self._last[0].shape[1] >= _MISFIT_S * self._rate_hz:
+            self._kept -= self._last.popleft().shape[1]
+        if not self.decided:
+            self._changing += values.shape[1] - _begin_of_change(self._last[-1], anew=self._changing == 0)
+            if self._changing >= _ENOUGH_S * self._rate_hz:
+                self._decide(self._changing, "its numbers change now", is_new=self._at > 0)
+            return
+        low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+        self._low, self._high = np.fmin(self._low, low), np.fmax(self._high, high)
+        if self._at - self._look_at >= self._rate_hz:
+            self._sizes.append(np.nan_to_num(self._high - self._low, posinf=0.0))
+            self._look_at = self._at
+            self._low, self._high = self._low * np.nan, self._high * np.nan
+            if len(self._sizes) == _MISFIT_S and not self._chunks.fits(np.median(self._sizes, axis=0)):
+                self._decide(self._kept, "its numbers are much larger than before", is_new=True)
+
+    def _decide(self, count: int, why: str, *, is_new: bool) -> None:
+        """Decide the scale by the last numbers; ``is_new``: others were sent before."""
+        rate_hz, leads, uv = self._given
+        if is_new:
+            self._note(f"{why}: a new session")
+            self.renewed += 1
+        self._chunks = ChunkScale(rate_hz, leads, uv, False, _STEP_UV, self._note, hint=_HINT)
+        self._chunks.decide(np.concatenate(self._last, axis=1)[:, -count:])
+        self._sizes.clear()
+        self._look_at = self._at
+
+
+def _begin_of_change(values: F64, *, anew: bool) -> int:
+    """Return from which sample on numbers change; 0 if they have changed before."""
+    if not anew:
+        return 0
+    changes = (np.diff(values, axis=1) != 0) & np.isfinite(values[:, 1:]) & np.isfinite(values[:, :-1])
+    at = np.flatnonzero(changes.any(axis=0))
+    return int(at[0]) if len(at) else values.shape[1]

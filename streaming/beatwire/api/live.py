@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from beatwire.api.live_chunks import rows_of
-from beatwire.api.live_scale import LiveScale
 from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
@@ -26,6 +25,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.arguments import file_path, number, positive, shown, string, whole
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
+from beatwire.recordings.chunk_scale import ChunkScale
 from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS, check_rate
@@ -85,7 +85,7 @@ class Live:
         ADC units per millivolt; None with ``adc``: not calibrated.
     resolution_uv
         With a unit of voltage: the step to which samples are rounded, in microvolts. From what does not fit into int16,
-        the offset of an electrode, an offset is subtracted that follows it; see ``beatwire.api.live_scale``.
+        the offset of an electrode, an offset is subtracted that follows it; see ``beatwire.recordings.chunk_scale``.
     model
         The scoring model, ``NAME.safetensors``; None: the one in the package.
     backend
@@ -135,7 +135,9 @@ class Live:
         resolution_uv = positive("resolution_uv", resolution_uv, "a positive number of microvolts")
         uv = uv_per_value(units, gain)
         is_exact = gain is not None or not (uv and uv[0])
-        self._scale = LiveScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, notes)
+        self._scale = ChunkScale(
+            self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, lambda text: notes(f"Live: {text}")
+        )
         self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
         self._unit: float | None = None  # that of the first table, in microvolts
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided

@@ -17,7 +17,7 @@ Invariant: integers alone; a block depends on its samples and on the lane's firs
 from beatwire.kernels.extremes import lowest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.team import WIDTH, fewest, member, most, narrow, part, parts, wait
-from beatwire.records import I16, I32, U8
+from beatwire.records import I16, I32, I64, U8
 from beatwire.records.detection import FreshLanes
 from beatwire.records.waveform import WaveGrid
 
@@ -142,16 +142,24 @@ def mean_of(ring: I16, base: int, a: int, halvings: int) -> int:
     return total >> halvings
 
 
-def value_at(past: U8, j: int) -> int:
-    """Return value ``j`` of a lead of the past; ``NO_VALUE`` if it is not known."""
-    block, at = past[j // VALUES % past.shape[0]], j % VALUES
-    if at < WHOLE:
-        code = int(block[HEADER + at]) & 63
-    else:
-        first = HEADER + at - WHOLE
-        code = int(block[first]) >> 6
-        code |= int(block[first + CODES]) >> 6 << 2 | int(block[first + 2 * CODES]) >> 6 << 4
-    if code == UNKNOWN:
-        return NO_VALUE
-    reach = int(block[2]) | int(block[3]) << 8
-    return (int(block[0]) | int(block[1]) << 8) - UNSIGNED + (code * reach + STEPS // 2) // STEPS
+def read_past(past: U8, first: int, stop: int, values: I64) -> None:
+    """Write the values of blocks ``[first, stop)`` of a lead of the past, ``NO_VALUE`` where one is not known."""
+    for k in range(first + member(), stop, WIDTH):
+        read_block(past[k % past.shape[0]], values[(k - first) * VALUES :])
+    wait()
+
+
+def read_block(block: U8, values: I64) -> None:
+    """Write the values of a block."""
+    low, reach = (int(block[0]) | int(block[1]) << 8) - UNSIGNED, int(block[2]) | int(block[3]) << 8
+    codes, out = block[HEADER:], values[:VALUES]
+    for j in range(WHOLE):
+        out[j] = value_of(int(codes[j]) & UNKNOWN, low, reach)
+    for j in range(CODES):
+        code = int(codes[j]) >> 6 | int(codes[CODES + j]) >> 6 << 2 | int(codes[2 * CODES + j]) >> 6 << 4
+        out[WHOLE + j] = value_of(code, low, reach)
+
+
+def value_of(code: int, low: int, reach: int) -> int:
+    """Return the value of a code; ``NO_VALUE`` if it is not known."""
+    return low + (code * reach + STEPS // 2) // STEPS if code != UNKNOWN else NO_VALUE

@@ -16,9 +16,11 @@ Each member of a team (``kernels.team``) reads a stretch of the points, so that 
 Invariant: integers alone, and a function of the samples from ``BACK_S`` before the peak to ``AHEAD_S`` after it.
 """
 
+import math
+
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.peaks.past_samples import first_recent, value_at
-from beatwire.kernels.team import WIDTH, added, member, wait
+from beatwire.kernels.peaks.past_samples import VALUES, first_recent, read_past
+from beatwire.kernels.team import WIDTH, added, fewest, member, wait
 from beatwire.records import F32, I16, I64, U8
 from beatwire.records.waveform import WaveGrid
 
@@ -53,9 +55,12 @@ def accumulate(sums: I64, n: int) -> None:
     wait()
 
 
-def read(ring: I16, past: U8, is_past: bool, a: int) -> int:
-    """Return a sample of the ring or a value of the past; ``NO_VALUE`` where there is none."""
-    return value_at(past, a) if is_past else int(ring[a % ring.shape[0]])
+def read(ring: I16, past: I64, first: int, is_past: bool, a: int) -> int:
+    """Return a sample of the ring, or value ``a`` of the past, which begins at value ``first``.
+
+    It is ``NO_VALUE`` where there is none.
+    """
+    return int(past[a - first]) if is_past else int(ring[a % ring.shape[0]])
 
 
 def place_of_point(base: int, c: int, grid: WaveGrid, q: int) -> tuple[bool, int, int, int, int, int]:
@@ -75,13 +80,13 @@ def place_of_point(base: int, c: int, grid: WaveGrid, q: int) -> tuple[bool, int
     return False, at, grid.apart, base, at // FRACTION + grid.apart, early
 
 
-def held_before(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, q: int) -> int:
+def held_before(ring: I16, past: I64, oldest: int, base: int, c: int, grid: WaveGrid, q: int) -> int:
     """Return the value that is held when point ``q`` is read: the last one before it, else the last one up to ``c``."""
     while q > 0:
         q -= 1
         is_past, at, count, lowest, _, _ = place_of_point(base, c, grid, q)
         for k in range(count - 1, -1, -1):
-            value = read(ring, past, is_past, max(lowest, at // FRACTION + k))
+            value = read(ring, past, oldest, is_past, max(lowest, at // FRACTION + k))
             if value != NO_VALUE:
                 return value
     for k in range(min(grid.recent, c - base + 1)):
@@ -95,9 +100,13 @@ def gather(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, numbers: I64)
 
     Samples that are older than ``first_recent`` are read from ``past`` [blocks, BLOCK_BYTES] of the lead.
     """
-    points, sums, n = numbers[POINT], numbers[SUM], grid.offset.shape[0]
+    points, sums, values, n = numbers[POINT], numbers[SUM], numbers[PART], grid.offset.shape[0]
+    is_past, at, _, lowest, highest, _ = place_of_point(base, c, grid, 0)
+    oldest = max(lowest, at // FRACTION) // VALUES * VALUES
+    if is_past:  # its values fit: there are fewer than points
+        read_past(past, oldest // VALUES, highest // VALUES + 1, values)
     first, stop = start_of(n, member()), start_of(n, member() + 1)
-    last = held_before(ring, past, base, c, grid, first)
+    last = held_before(ring, values, oldest, base, c, grid, first)
     before_base = total = 0
     for q in range(first, stop):
         is_past, at, count, lowest, highest, early = place_of_point(base, c, grid, q)
@@ -106,13 +115,13 @@ def gather(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, numbers: I64)
         value = 0
         for k in range(count):
             a = max(lowest, whole + k)
-            left = read(ring, past, is_past, a)
+            left = read(ring, values, oldest, is_past, a)
             if left == NO_VALUE:
                 left = last
             last = left
             right = left
             if part > 0 and whole + k >= lowest:
-                right = read(ring, past, is_past, min(a + 1, highest))
+                right = read(ring, values, oldest, is_past, min(a + 1, highest))
                 if right == NO_VALUE:
                     right = left
             value += left * (FRACTION - part) + right * part
@@ -123,11 +132,49 @@ def gather(ring: I16, past: U8, base: int, c: int, grid: WaveGrid, numbers: I64)
     return added(before_base)
 
 
+def quotient(a: int, b: int) -> int:
+    """Return ``a // b`` of integers below 2^53, where ``b`` is positive; processors divide vectors of floats alone."""
+    return int(math.floor(a / b))
+
+
 def sum_of(sums: I64, first: int, stop: int) -> int:
     """Return the sum of the points ``[first, stop)``; points before 0 have the value of point 0."""
     low = sums[first - 1] if first > 0 else first * int(sums[0])
     high = sums[stop - 1] if stop > 0 else stop * int(sums[0])
     return int(high - low)
+
+
+def write_without_mean(points: I64, sums: I64, first: int, stop: int, out: I64) -> None:
+    """Write the points ``[first, stop)`` minus their mean of the last ``MEAN`` points."""
+    for q in range(first, min(stop, MEAN)):
+        out[q] = points[q] - quotient(sum_of(sums, q + 1 - MEAN, q + 1), MEAN)
+    first = max(first, MEAN)
+    new, old, point, part = sums[first:], sums[first - MEAN :], points[first:], out[first:]
+    for q in range(stop - first):
+        part[q] = point[q] - quotient(int(new[q] - old[q]), MEAN)
+
+
+def write_band(sums: I64, short: int, lag: int, long: int, first: int, stop: int, out: I64) -> None:
+    """Write a short mean, which is ``lag`` points older, minus a long one, at the points ``[first, stop)``."""
+    times = long // short
+    for q in range(first, min(stop, MEAN)):
+        near = sum_of(sums, q + 1 - lag - short, q + 1 - lag)
+        out[q] = quotient(times * near - sum_of(sums, q + 1 - long, q + 1), long)
+    first = max(first, MEAN)
+    new, old, part = sums[first:], sums[first - long :], out[first:]
+    new_near, old_near = sums[first - lag :], sums[first - lag - short :]
+    for q in range(stop - first):
+        part[q] = quotient(times * int(new_near[q] - old_near[q]) - int(new[q] - old[q]), long)
+
+
+def first_other(points: I64, n: int) -> int:
+    """Return the first of ``n`` points that is not as point 0, ``n`` if all are; all members call it."""
+    found = n
+    for q in range(start_of(n, member()), start_of(n, member() + 1)):
+        if points[q] != points[0]:
+            found = q
+            break
+    return fewest(found)
 
 
 def write_channels(numbers: I64, n: int, compressed: I16, early: int, out: F32) -> int:
@@ -138,27 +185,35 @@ def write_channels(numbers: I64, n: int, compressed: I16, early: int, out: F32) 
     points, sums, parts, magnitudes = numbers[POINT], numbers[SUM], numbers[PART], numbers[SUM_OF_PARTS]
     channel = largest = 0
     first, stop = start_of(n, member()), start_of(n, member() + 1)
+    steady = first_other(points, n)  # up to it, as before the lane's first sample, all channels are zero
+    for q in range(first, min(steady, stop)):
+        magnitudes[q] = 0
+    for q in range(BEFORE + member(), min(steady, n), WIDTH):
+        for k in range(CHANNELS):
+            out[(q - BEFORE) * CHANNELS + k] = compressed[0]
     for band in range(3):
+        if band == 0:
+            write_without_mean(points, sums, max(first, steady), stop, parts)
+        elif band == 1:
+            write_band(sums, *BANDS[0], max(first, steady), stop, parts)
+        else:
+            write_band(sums, *BANDS[1], max(first, steady), stop, parts)
+        if early == 0:
+            for q in range(max(first, steady), min(stop, MEAN - 1)):
+                parts[q] = 0
         total = 0
-        for q in range(first, stop):
-            if band == 0:
-                value = points[q] - sum_of(sums, q + 1 - MEAN, q + 1) // MEAN
-            else:
-                short, lag, long = BANDS[band - 1]
-                near = sum_of(sums, q + 1 - lag - short, q + 1 - lag)
-                value = (long // short * near - sum_of(sums, q + 1 - long, q + 1)) // long
-            if q < MEAN - 1 and early == 0:
-                value = 0
-            parts[q] = value
-            total += abs(int(value))
+        for q in range(max(first, steady), stop):
+            total += abs(int(parts[q]))
             magnitudes[q] = total
         accumulate(magnitudes, n)
         for span in MAGNITUDES:
-            for q in range(BEFORE + member(), n, WIDTH):
-                mean = max(1, int(magnitudes[q] - magnitudes[q - span]) if q >= span else int(magnitudes[q]))
-                value = int(parts[q])
-                ratio = min(compressed.shape[0] - 1, abs(value) * (PER_RATIO * span) // mean)
-                out[(q - BEFORE) * CHANNELS + channel] = compressed[ratio] if value >= 0 else -compressed[ratio]
+            begin = max(BEFORE, steady)
+            new, old, part = magnitudes[begin:], magnitudes[begin - span :], parts[begin:]
+            of_channel = out[(begin - BEFORE) * CHANNELS + channel :]
+            for q in range(member(), n - begin, WIDTH):
+                ratio = quotient(abs(int(part[q])) * (PER_RATIO * span), max(1, int(new[q] - old[q])))
+                size = compressed[min(compressed.shape[0] - 1, ratio)]
+                of_channel[q * CHANNELS] = size if part[q] >= 0 else -size
             channel += 1
         largest = max(largest, int(magnitudes[n - 1]))
         wait()

@@ -11,6 +11,8 @@ Of a layer only every second frame is read by the next one, so a peak takes a py
 Values and weights are integers. Every sum of products is below 2^24 (``model.waveform`` checks it), so float32 holds it
 exactly, in any order and with any instruction, and the logit is the same number on every machine.
 
+Frames before the lane's first sample are zero and not computed: of a peak that is soon after it few are left.
+
 The members of a team (``kernels.team``) share the columns of a matrix.
 """
 
@@ -44,55 +46,63 @@ def requantised(total: int, factor: int, offset: int, most: int) -> int:
     return min(most, max(0, (total * factor + offset) >> SHIFT))
 
 
+def write_zeros(n: int, columns: int, out: F32) -> int:
+    """Write ``n`` frames of zeros and return their number."""
+    for m in range(member(), n * columns, WIDTH):
+        out[m] = 0.0
+    return n
+
+
+def copy_rows(x: F32, j: int, rows: int, pitch: int, size: int, out: F32) -> None:
+    """Copy ``rows`` rows of ``size`` values of ``x`` from row ``j`` on; they begin ``pitch`` values apart."""
+    for k in range(rows):
+        old, new = x[(j + k) * pitch :], out[k]
+        for m in range(member(), size, WIDTH):
+            new[m] = old[m]
+    wait()
+
+
 def halve(x: F32, inputs: int, n: int, begin: int, layer: int, matrix: F32, network: WaveNetwork, work: F32,
           out: F32) -> None:  # fmt: skip
     """Write ``n`` frames, each of ``TAPS`` rows of ``inputs`` values of ``x`` that begin two rows apart.
 
-    Frames before ``begin`` are zero: they are before the lane's first sample.
+    Frames before ``begin`` are zero.
     """
     columns, size = matrix.shape[1], TAPS * inputs
-    for j in range(0, n, FRAMES_AT_ONCE):
-        for k in range(min(FRAMES_AT_ONCE, n - j)):
-            for m in range(member(), size, WIDTH):
-                work[INPUT, k, m] = x[2 * (j + k) * inputs + m]
-        wait()
+    factor, offset, most = network.factor[layer], network.offset[layer], int(network.most[layer])
+    for j in range(write_zeros(min(begin, n), columns, out), n, FRAMES_AT_ONCE):
+        rows = min(FRAMES_AT_ONCE, n - j)
+        copy_rows(x, j, rows, 2 * inputs, size, work[INPUT])
         multiply(work[INPUT], size, matrix, work[SUMS])
-        for k in range(min(FRAMES_AT_ONCE, n - j)):
+        for k in range(rows):
+            sums, frame = work[SUMS, k], out[(j + k) * columns :]
             for h in range(member(), columns, WIDTH):
-                value = requantised(
-                    int(work[SUMS, k, h]), int(network.factor[layer, h]), int(network.offset[layer, h]),
-                    int(network.most[layer]),
-                )  # fmt: skip
-                out[(j + k) * columns + h] = value if j + k >= begin else 0
+                frame[h] = requantised(int(sums[h]), int(factor[h]), int(offset[h]), most)
     wait()
 
 
 def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work: F32, out: F32) -> None:
     """Write the ``n`` frames of a layer, each from ``LOOKS`` frames of ``x`` that begin two frames apart."""
-    size = network.narrow.shape[2]
-    wide, narrow = DEEP + 2 * deep, DEEP + 2 * deep + 1
-    for j in range(0, n, FRAMES_AT_ONCE):
-        for k in range(min(FRAMES_AT_ONCE, n - j)):
-            for m in range(member(), LOOKS * size, WIDTH):
-                work[INPUT, k, m] = x[2 * (j + k) * size + m]
-        wait()
+    size, wide, narrow = network.narrow.shape[2], DEEP + 2 * deep, DEEP + 2 * deep + 1
+    factor, offset, most = network.factor[wide], network.offset[wide], int(network.most[wide])
+    factor_out, offset_out, most_out = network.factor[narrow], network.offset[narrow], int(network.most[narrow])
+    residual = int(network.residual[deep])
+    for j in range(write_zeros(min(begin, n), size, out), n, FRAMES_AT_ONCE):
+        rows = min(FRAMES_AT_ONCE, n - j)
+        copy_rows(x, j, rows, 2 * size, LOOKS * size, work[INPUT])
         multiply(work[INPUT], LOOKS * size, network.wide[deep], work[SUMS])
-        for k in range(min(FRAMES_AT_ONCE, n - j)):
+        for k in range(rows):
+            sums, hidden = work[SUMS, k], work[HIDDEN, k]
             for h in range(member(), size, WIDTH):
-                work[HIDDEN, k, h] = requantised(
-                    int(work[SUMS, k, h]), int(network.factor[wide, h]), int(network.offset[wide, h]),
-                    int(network.most[wide]),
-                )  # fmt: skip
+                hidden[h] = requantised(int(sums[h]), int(factor[h]), int(offset[h]), most)
         wait()
         multiply(work[HIDDEN], size, network.narrow[deep], work[SUMS])
-        for k in range(min(FRAMES_AT_ONCE, n - j)):
-            newest = (2 * (j + k) + LOOKS - 1) * size
+        for k in range(rows):
+            sums, frame = work[SUMS, k], out[(j + k) * size :]
+            newest = x[(2 * (j + k) + LOOKS - 1) * size :]
             for h in range(member(), size, WIDTH):
-                added = int(x[newest + h]) * int(network.residual[deep]) + int(network.offset[narrow, h])
-                value = requantised(
-                    int(work[SUMS, k, h]), int(network.factor[narrow, h]), added, int(network.most[narrow])
-                )
-                out[(j + k) * size + h] = value if j + k >= begin else 0
+                added = int(newest[h]) * residual + int(offset_out[h])
+                frame[h] = requantised(int(sums[h]), int(factor_out[h]), added, most_out)
     wait()
 
 

@@ -1,4 +1,4 @@
-"""How the chunks of ``Live`` become int16: their unit, their scale, and the offsets of electrodes.
+"""How the chunks of a stream become int16: their unit, their scale, and the offsets of electrodes.
 
 In:  chunks, float64 or int16 [leads, n]; no value: NaN, -32768, or nines that no electrode reaches (-999 mV)
 Out: int16 [leads, n]; microvolts per unit. State: the samples that are held until the scale is decided; the offset that
@@ -33,7 +33,7 @@ _CODES = np.array([*CODES, *(-code for code in CODES)])
 _MOST_NOTES = 5
 
 
-class LiveScale:
+class ChunkScale:
     """Converts the chunks of one stream.
 
     Parameters
@@ -48,6 +48,8 @@ class LiveScale:
         The step in microvolts of values that are not.
     notes
         Called with each remark, one line.
+    hint
+        How the user gives a unit, for a remark.
 
     Attributes
     ----------
@@ -57,9 +59,9 @@ class LiveScale:
 
     def __init__(
         self, fs: float, leads: Sequence[str], uv: float | None, exact: bool, resolution_uv: float,
-        notes: Callable[[str], None],
+        notes: Callable[[str], None], *, hint: str = "give units or gain",
     ) -> None:  # fmt: skip
-        self._fs, self._leads, self._uv, self._notes = fs, tuple(leads), uv, notes
+        self._fs, self._leads, self._uv, self._notes, self._hint = fs, tuple(leads), uv, notes, hint
         self._resolution_uv = resolution_uv
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
@@ -101,15 +103,21 @@ class LiveScale:
         elif size == 0 or (all(r.integers for r in known) and size <= _NEAR):
             self._decide_as(0.0, 0.0, 1.0, why)
         else:  # a power of ten, so that it hardly depends on what the first seconds hold
-            self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / size)), why)
+            usual = max(r.typical for r in known) or size
+            self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / usual)), why)
+
+    def fits(self, sizes: F64) -> bool:
+        """Return False if values with these ranges, peak to peak of each lead, are too large for int16 on all leads."""
+        known = sizes[sizes > 0] * self._per_value
+        return not len(known) or float(known.min()) <= 2 * _LARGEST
 
     def _decide_as(self, uv: float, uv_per_unit: float, per_value: float, why: str | None) -> None:
         self.decided = True
         self._uv, self.uv_per_unit, self._per_value = uv, uv_per_unit, per_value
         if why is None:
-            self._notes("Live: numbers without a unit are taken as millivolts (give units)")
+            self._notes(f"numbers without a unit are taken as millivolts ({self._hint})")
         else:
-            self._notes(f"Live: {why}: not calibrated, amplitudes are relative (give units or gain)")
+            self._notes(f"{why}: not calibrated, amplitudes are relative ({self._hint})")
 
     def samples(self, values: Any, first: int) -> I16:
         """Return a chunk as int16, without the offsets of its leads.
@@ -120,15 +128,17 @@ class LiveScale:
         first
             Index of its first sample.
         """
-        if values.dtype == np.int16 and self._per_value == 1.0:
-            if not self._offset.any():
+        has_offset = bool(self._offset.any())
+        if values.dtype == np.int16:
+            if self._per_value == 1.0 and not has_offset:
                 same: I16 = values  # it cannot exceed itself
                 return same
             values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
-        elif values.dtype == np.int16:
-            values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
-        else:
+        elif has_offset or not (np.abs(values) <= _NEAR / self._per_value).all() or (values == NO_VALUE).any():
             values = self._without_codes(values)
+        else:  # as a rule
+            small: I16 = np.floor(values * self._per_value + 0.5).astype(np.int16)
+            return small
         steps = np.floor(values * self._per_value + 0.5)
         valid = np.isfinite(steps)
         out = np.full(steps.shape, NO_VALUE, np.int16)
@@ -147,7 +157,7 @@ class LiveScale:
             return values
         if not self._has_codes:
             self._has_codes = True
-            self._notes(f'Live: {float(values[codes][0]):g} is taken for "no value"')
+            self._notes(f'{float(values[codes][0]):g} is taken for "no value"')
         return np.where(codes, np.nan, values)
 
     def _centred(self, k: int, row: F64, valid: Any, first: int) -> F64:
@@ -180,4 +190,4 @@ class LiveScale:
             size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
             shown = f"{size:.4g}{' mV' if self.uv_per_unit else ''}"
             last = "; more are not reported" if self._noted == _MOST_NOTES else ""
-            self._notes(f"Live: an offset of {shown} is subtracted from {self._leads[k]!r}{last}")
+            self._notes(f"an offset of {shown} is subtracted from {self._leads[k]!r}{last}")

@@ -1,12 +1,12 @@
-"""The scale of Live: units as analyze judges them, offsets of electrodes, and any cutting gives the same samples."""
+"""The scale of chunks: units as analyze judges them, offsets of electrodes, and any cutting gives the same samples."""
 
 from typing import Any
 
 import beatwire
 import numpy as np
 import pytest
-from beatwire.api.live_scale import LiveScale
 from beatwire.recordings import NO_VALUE
+from beatwire.recordings.chunk_scale import ChunkScale
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ def test_any_cutting_gives_the_same_samples(data: st.DataObject) -> None:
             values[at : at + 500] = np.nan
 
     def scaled(cuts: list[int]) -> np.ndarray:
-        scale, first, parts = LiveScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None), 0, []
+        scale, first, parts = ChunkScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None), 0, []
         for last in [*cuts, N]:
             parts.append(scale.samples(values[None, first:last], first))
             first = last
@@ -113,7 +113,7 @@ def test_a_code_for_no_value_is_none_and_moves_no_offset(
     unit, code = kind
     uv = {"V": 1e6, "mV": 1e3, "uV": 1.0, None: 0.0}[unit]
     notes: list[str] = []
-    scales = [LiveScale(FS, ["II"], uv, False, 1.0, said.append) for said in ([], notes)]
+    scales = [ChunkScale(FS, ["II"], uv, False, 1.0, said.append) for said in ([], notes)]
     values = np.round(MV * 1e3) / (uv or 1.0)
     if unit is None:
         for scale in scales:
@@ -123,17 +123,17 @@ def test_a_code_for_no_value_is_none_and_moves_no_offset(
     values[gone] = code
     parts = [scales[1].samples(values[None, a:b], a)[0] for a, b in zip([0, *cuts], [*cuts, N], strict=True)]
     assert np.array_equal(np.concatenate(parts), right)
-    assert notes[-1] == f'Live: {code:g} is taken for "no value"'
+    assert notes[-1] == f'{code:g} is taken for "no value"'
 
 
 def test_values_that_fit_are_not_changed() -> None:
-    scale = LiveScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None)
+    scale = ChunkScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None)
     assert (scale.samples(MV[None], 0) == np.floor(MV * 1000 + 0.5)).all()
 
 
 def test_noise_that_jumps_without_end_is_clipped_and_not_hidden() -> None:
     noise = np.where(np.arange(N) % 2, 250.0, -250.0)
-    scale = LiveScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None)
+    scale = ChunkScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None)
     assert (np.abs(scale.samples(noise[None], 0)) == 32767).mean() > 0.4
 
 
