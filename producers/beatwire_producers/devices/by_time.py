@@ -12,9 +12,10 @@ tell the two apart.
 import itertools
 from collections import deque
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
 from beatwire.recordings.record import check_rate
 
 from beatwire_producers.devices.clock_line import ClockLine
@@ -24,11 +25,13 @@ from beatwire_producers.devices.seen import Seen, hash_of
 
 _CONFIRM_S = {True: 0.25, False: 0.5}  # the clock stays ahead for so long where samples are missing
 _CONFIRM_PACKETS = {True: 2, False: 3}  # True: with device times; False: with arrivals alone
+_LEVEL = 0.25  # of the shortest gap: so little above the least is level with it, as of a clock that drifts
 _LONGEST_HELD_S = 10.0  # of packets that wait while others come
 _NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near to whole packets is so many
 _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
+_MOST_SETS, _SETS_S = 5, 20.0  # a clock that is set so often, within so long, is none
 _RECENT_S = 5.0
 _NEAR_S = 60.0  # a clock that is further away is said to be
 _SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"))
@@ -83,6 +86,7 @@ class ByTime:
         self._offset_s = 0.0
         self._last_arrival_s = 0.0
         self._sizes: deque[int] = deque(maxlen=8)
+        self._sets: deque[float] = deque(maxlen=_MOST_SETS)  # arrivals at which the clock was set
         self._check = RateCheck(described.stream)
 
     def _reset(self, packet: Packet, first: int) -> None:
@@ -187,11 +191,20 @@ class ByTime:
         """Place a packet by its arrival, and begin the line of the clock anew."""
         assert self.rate_hz is not None
         late = self._arrivals.raw(self._next, self._sent_s(packet)) - self._arrivals.level
+        self._sets.append(packet.arrival_s)
+        if self._sets[-1] - self._sets[0] < _SETS_S and len(self._sets) == self._sets.maxlen:
+            return self._without_clock(packet)
         size = packet.samples.shape[1]
         missing = max(0, size * round(late / size) if self._is_of_one_size(size) else round(late))
         missing = missing if late >= max(self._arrivals.shortest_gap(2), _SLACK_S * self.rate_hz) else 0
         self._set_clock(self._next + missing, self._time_s(packet))
         return [self._put(packet, self._next + missing)]
+
+    def _without_clock(self, packet: Packet) -> list[Placed]:
+        """Place a packet, and all from now on, by its arrival."""
+        self._note("its clock does not run, or is set all the time: packets are placed by their arrivals")
+        self._has_times, self._offset_s, self._clock = False, 0.0, deepcopy(self._arrivals)
+        return self._by_time(replace(packet, time_s=None))
 
     def _set_clock(self, index: int, time_s: float) -> None:
         """Begin the line of the clock anew, with the time of a sample."""
@@ -203,17 +216,11 @@ class ByTime:
 
     def _decide(self) -> list[Placed]:
         """Return the packets that wait, if it is known now where they belong."""
-        clock = self._clock
-        has_times = self._has_times
-        ahead, index = [], self._next
-        for packet in self._held:
-            ahead.append(clock.raw(index, self._time_s(packet)) - clock.level)
-            index += packet.samples.shape[1]
-        k_least = int(np.argmin(ahead))
-        if ahead[k_least] < self._shortest_gap(
-            self._held[0].samples.shape[1]
-        ):  # the first was late, nothing is missing
-            return self._let_go(k_least + 1, 0)
+        has_times, ahead = self._has_times, self._ahead()
+        needed, least = self._shortest_gap(self._held[0].samples.shape[1]), min(ahead)
+        k_least = next(k for k, above in enumerate(ahead) if above - least <= _LEVEL * needed)
+        if least < needed:  # the first was late, nothing is missing
+            return self._let_go(ahead.index(least) + 1, 0)
         times = [self._time_s(packet) for packet in self._held[k_least:]]
         longest_s = 1.5 * self._held[0].samples.shape[1] / (self.rate_hz or 1.0)  # silence shows nothing
         stays_s = sum(min(b - a, longest_s) for a, b in itertools.pairwise(times))
@@ -223,11 +230,15 @@ class ByTime:
 
     def _release(self) -> list[Placed]:
         """Return the packets that wait: what is missing before them is missing."""
+        return self._let_go(1, self._whole(min(self._ahead())))
+
+    def _ahead(self) -> list[float]:
+        """Return how far the clock is ahead of each packet that waits, if nothing is missing, in samples."""
         clock, index, ahead = self._clock, self._next, []
         for packet in self._held:
             ahead.append(clock.raw(index, self._time_s(packet)) - clock.level)
             index += packet.samples.shape[1]
-        return self._let_go(1, self._whole(min(ahead)))
+        return ahead
 
     def _let_go(self, sure: int, missing: int) -> list[Placed]:
         """Place the first packets that wait after a hole, and the others as if they came now."""

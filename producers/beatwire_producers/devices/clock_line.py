@@ -129,7 +129,8 @@ class ClockLine:
         if len(self._blocks) >= _FEWEST_BLOCKS:
             rows, times = (np.array(column) for column in zip(*self._blocks, strict=True))
             half = len(rows) // 2  # the median of slopes over half of the time (Theil and Sen): some blocks are late
-            hz = float(np.median((rows[half:] - rows[:-half]) / (times[half:] - times[:-half])))
+            per_s = float(np.median((times[half:] - times[:-half]) / (rows[half:] - rows[:-half])))
+            hz = 1.0 / per_s if per_s > 0 else self.rate_hz  # it stands still
             self.hz = min(max(hz, self.rate_hz * (1 - _MOST)), self.rate_hz * (1 + _MOST))
         self._zero = self._blocks[-1]
         self._rebuild()

@@ -5,13 +5,14 @@ Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the r
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.evenrate import even_rate, nominal_rate, rate_and_positions
 from beatwire.recordings.record import check_rate
-from beatwire.records import F64, Bool
+from beatwire.records import F64, I64, Bool
 
 from beatwire_producers.devices.packets import Description, Packet
 
@@ -48,7 +49,8 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
     if is_counted and (max(counts) - min(counts)) * described.per_count < _LARGEST:
         rows = np.array([(count - counts[0]) * described.per_count for count in counts], np.int64)
         hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))
-        return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
+        with suppress(UserError):  # what is counted are no samples
+            return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
     try:
         return check_rate(where, rate_and_positions(where, "time", np.repeat(seconds, sizes), None)[0])
     except UserError as error:
@@ -121,6 +123,12 @@ def _unknown(where: str, got: str) -> UserError:
     return UserError(f"{where}: expected a sampling rate, or packets whose times show it; got {got}: give --fs, in Hz")
 
 
+def _usual_hz(samples: I64, took_s: F64) -> float:
+    """Return the usual rate of stretches; infinite if most take no time, as by a clock of whole seconds."""
+    step_s = float(np.median(took_s / np.maximum(samples, 1)))
+    return 1.0 / step_s if step_s > 0 else np.inf
+
+
 class RateCheck:
     """Compares the times of packets with the stated rate.
 
@@ -160,13 +168,15 @@ class RateCheck:
         indices, counts, times = (np.array(column) for column in zip(*packets, strict=True))
         packets.clear()
         samples = np.diff(indices) if index is not None and indices.min() >= 0 else counts[:-1]
-        took_s = np.diff(times)
-        steps_hz = float(np.median(samples[took_s > 0] / took_s[took_s > 0]))
-        all_hz = float(samples.sum() / span_s)
-        is_higher = min(steps_hz, all_hz) > (1 + _OTHER) * self.rate_hz
-        side = int(is_higher) - int(max(steps_hz, all_hz) < (1 - _OTHER) * self.rate_hz)
+        at, half = np.concatenate([[0], samples.cumsum()]), len(times) // 2
+        steps_hz = _usual_hz(samples, np.diff(times))
+        far, took_s = at[half:] - at[:-half], times[half:] - times[:-half]
+        all_hz = _usual_hz(far, took_s)  # each time may be wrong
+        mean_hz = _usual_hz(far.sum(keepdims=True), took_s.sum(keepdims=True))  # all of them may be rounded
+        is_higher = min(steps_hz, all_hz, mean_hz) > (1 + _OTHER) * self.rate_hz
+        side = int(is_higher) - int(max(steps_hz, all_hz, mean_hz) < (1 - _OTHER) * self.rate_hz)
         before, self._side = self._side, side
         if side and side == before:
             raise UserError(
-                f"{self._where}: expected {self.rate_hz:g} samples a second, as stated; its times give {steps_hz:.4g}"
+                f"{self._where}: expected {self.rate_hz:g} samples a second, as stated; its times give {all_hz:.4g}"
             )
