@@ -63,3 +63,27 @@ def test_a_range_refuses_what_the_settings_of_the_graph_refuse() -> None:
             else:
                 settings_of(loaded.values)
     assert refused > len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[limits]\nno_data_s = true", "limits.no_data_s: expected a value that is not true or false; got True"),
+        (
+            "[alerts]\nremind_high_s = true",
+            "alerts.remind_high_s: expected a value that is not true or false; got True",
+        ),
+        ("[metrics]\nport = false", "metrics.port: expected a value that is not true or false; got False"),
+        ("[streams]\nevict_s = 1e18", "streams.evict_s: expected less than or equal to 1000000000; got 1e+18"),
+        ("[monitor]\nworkers = 5000", "monitor.workers: expected less than or equal to 1024; got 5000"),
+        ('[monitor]\ngroup = "a\\u0000b"', "monitor.group: expected a name without control characters; got 'a\\x00b'"),
+        ("kafka = 3", "expected a table [kafka]; got kafka = 3"),
+        ("[[limits]]\npause_s = 3", "expected a table [limits]; got limits = [{'pause_s': 3}]"),
+        (
+            '\ufeff[kafka]\nprefix = "icu."',
+            "expected TOML; got: a byte-order mark before it (save as UTF-8 without one)",
+        ),
+    ],
+)
+def test_values_of_another_kind_are_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert error_of(tmp_path, text) == f"beatwire.toml: {expected}"

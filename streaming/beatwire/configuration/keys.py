@@ -9,11 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from beatwire.alerts.settings import KEYS, Lifecycle
-from beatwire.configuration.ranges import RANGES, UNITS, check_addresses, matching
+from beatwire.configuration.ranges import LONGEST_S, RANGES, UNITS, check_addresses, matching
 from beatwire.errors import UserError
 from beatwire.settings import HORIZON_S, bytes_of
 from beatwire.settings import Streams as StreamSettings
@@ -45,6 +45,14 @@ class Section(BaseModel):
     """A table of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse true and false for a number: they would be 1 and 0."""
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation is not bool:
+            raise ValueError("expected a value that is not true or false")
+        return value
 
 
 class Kafka(Section):
@@ -105,15 +113,14 @@ class MonitorKeys(Section):
     delivery: Literal["exactly-once", "at-least-once"] = Field(
         default="exactly-once", description="Delivery guarantee."
     )
-    workers: int = Field(default=1, ge=1, description="Processes that share the partitions.")
+    workers: int = Field(default=1, ge=1, le=1024, description="Processes that share the partitions.")
     threads: int = Field(
         default=0, ge=0, le=1024, description="Threads of each worker that compute; 0: its share of the cores."
     )
     score_within_s: float = Field(
-        default=30.0,
-        ge=0,
+        default=30.0, ge=0, le=LONGEST_S,
         description="Beats are not scored while the monitor is further behind than this; 0: always scored.",
-    )
+    )  # fmt: skip
     cloud_events: Literal["alerts", "all"] = Field(
         default="alerts",
         description="Messages that have headers of CloudEvents: those in JSON (alerts), or beats too (all).",
@@ -122,6 +129,11 @@ class MonitorKeys(Section):
         default=HORIZON_S,
         description="How far back the output depends on the samples. Fixed: another value is refused.",
     )
+
+    @field_validator("group")
+    @classmethod
+    def _group(cls, value: str) -> str:
+        return matching(value, r"[^\x00-\x1f\x7f]+", "a name without control characters")
 
     @field_validator("horizon_s")
     @classmethod

@@ -5,6 +5,7 @@ In: a TOML file, environment variables ``BEATWIRE_SECTION__KEY``, options; each 
 expected and what was found; the value of a secret is left out.
 """
 
+import codecs
 import difflib
 import os
 import re
@@ -99,7 +100,9 @@ def from_file(path: Path) -> Values:
             raise UserError(f"--config: expected a file; got {str(path)!r}, {got}")
         tables = TomlConfigSettingsSource(Configuration, path)()
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path.name}: expected TOML; got: {error}") from error
+        has_mark = path.read_bytes().startswith(codecs.BOM_UTF8)
+        got = "a byte-order mark before it (save as UTF-8 without one)" if has_mark else str(error)
+        raise UserError(f"{path.name}: expected TOML; got: {got}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path.name}: expected a file that can be read; got: {error}") from error
     return {key: (value, f"{path.name}:{key}") for key, value in _entries(tables).items()}
@@ -203,6 +206,8 @@ def _check_key(key: str, value: Any, origin: str) -> None:
             raise UserError(f"{_place(origin)}: {key}: expected a text, a number or true or false; got {shown}")
         return
     known = [one for one, *_ in keys()]
+    if key in Configuration.model_fields:
+        raise UserError(f"{_place(origin)}: expected a table [{key}]; got {key} = {without_secrets(repr(value))}")
     if key not in known:
         raise UserError(f"{_place(origin)}: expected a known key; got {key!r}{nearest(key, known)}")
 

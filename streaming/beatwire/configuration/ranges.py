@@ -24,16 +24,17 @@ def limit_key(rule: str) -> str:
     return "" if limit is None else limit.key
 
 
+LONGEST_S = 1e9  # of any duration, 31 years: in microseconds it is a number of 64 bits
 # Key of alerts or streams -> its least and most value.
 RANGES: dict[str, dict[str, float]] = {
     "shortest_s": {"ge": 0.0, "le": LONGEST_SHORTEST_S},
-    "remind_high_s": {"ge": 0.0},
-    "remind_medium_s": {"ge": 0.0},
-    "remind_low_s": {"ge": 0.0},
-    "keep_ended_s": {"ge": 3600.0},
+    "remind_high_s": {"ge": 0.0, "le": LONGEST_S},
+    "remind_medium_s": {"ge": 0.0, "le": LONGEST_S},
+    "remind_low_s": {"ge": 0.0, "le": LONGEST_S},
+    "keep_ended_s": {"ge": 3600.0, "le": LONGEST_S},
     **{name: {"gt": 0.0, "le": HORIZON_S} for name in ("pass_s", "reorder_s", "bridge_s", "duplicate_s")},
     "silence_s": {"ge": Streams().admit_s, "le": HORIZON_S},
-    "evict_s": {"ge": 2 * HORIZON_S},
+    "evict_s": {"ge": 2 * HORIZON_S, "le": LONGEST_S},
     "most_streams": {"ge": 1},
     "most_banks": {"ge": 1},
     "schema_id": {"ge": 0, "le": 2**31 - 1},
