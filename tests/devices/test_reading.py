@@ -2,14 +2,18 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
 from beatwire.wire import decode_chunk
 from beatwire_producers.devices import reading
 from beatwire_producers.devices.chunks import CHUNK_S, Message
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.reading import Reading
+from beatwire_producers.devices.sources import Options, open_source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,3 +148,53 @@ def test_streams_that_another_description_replaces_are_sums_and_nothing_else_is_
     assert (sums.packets, sums.samples, sums.sessions, sums.messages) == (200, 5000, 200, len(messages))
     assert len(one.streams) == 1
     assert not [x for x in vars(one).values() if isinstance(x, list) and len(x) > 1]
+
+
+OTHER = replace(BED, stream="bed-2")
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"samples": [[1, 2, 3]]}, "expected samples in an array of numbers; got [[1, 2, 3]]"),
+        ({"samples": np.array([["a"]])}, "expected samples in an array of numbers; got array([['a']]"),
+        ({"samples": np.zeros((1, 5), complex)}, "expected samples in an array of numbers; got array([[0.+0.j"),
+        ({"samples": np.zeros(5)}, "expected samples of 1 leads; got 5"),
+        ({"count": 2.5}, "expected a count in whole numbers; got 2.5"),
+        ({"count": float("nan")}, "expected a count in whole numbers; got nan"),
+        ({"described": replace(BED, uv=-5.0)}, "expected microvolts of a number, 0 or more; got -5"),
+        ({"described": replace(BED, uv=float("nan"))}, "expected microvolts of a number, 0 or more; got nan"),
+    ],
+)
+def test_a_device_that_sends_what_is_no_packet_is_left_out_and_the_others_are_not(
+    changed: dict[str, Any], text: str
+) -> None:
+    said: list[str] = []
+    came = [replace(packet(0), **changed), *(packet(k, described=OTHER) for k in range(20)), packet(1)]
+    _, messages = read("lsl", Listed(*came), {}, said)
+    assert {message.key for message in messages} == {b"bed-2"}
+    assert sum(len(decode_chunk(message.value)["samples"]) for message in messages) == 2 * 25 * 20
+    (line,) = [line for line in said if "left out" in line]
+    assert line.startswith(f"bed-1: {text}")
+
+
+@given(st.integers(0, 1 << 62), st.sampled_from([int, float, np.int64, np.uint8]))
+def test_a_count_of_any_type_and_contact_of_leads_that_are_not_there_make_messages(lead_off: int, kind: type) -> None:
+    came = [replace(packet(k), count=kind(25 * k), lead_off=lead_off) for k in range(10)]
+    _, messages = read("lsl", Listed(*came), {}, [])
+    chunks = [decode_chunk(message.value) for message in messages]
+    assert {chunk["lead_off"] for chunk in chunks} == {lead_off & 1}
+    assert [chunk["first"] for chunk in chunks] == sorted(chunk["first"] for chunk in chunks)
+    assert sum(len(chunk["samples"]) for chunk in chunks) == 2 * 25 * 10
+
+
+def test_what_is_no_packet_ends_a_feed_with_one_line() -> None:
+    one = Reading("py", Listed(3), lambda _: None, {}, say=lambda _: None, keep=None, chunk_s=0.1, pauses_s=(1.0, 1.0))  # type: ignore[arg-type]
+    one.run(threading.Event())
+    assert isinstance(one.failure, UserError)
+    assert str(one.failure) == "feed py: expected a Packet of its reader; got 3"
+
+
+def test_a_class_without_the_methods_of_a_reader_is_refused() -> None:
+    with pytest.raises(UserError, match="expected a class with describe, packets and close; Event has no describe"):
+        open_source("py:threading:Event", Options())

@@ -10,13 +10,14 @@ session or another contact of the leads are in different chunks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from beatwire.errors import UserError
+from beatwire.errors import UserError, shown
 from beatwire.kafka.publishing.sender import Headers
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS
@@ -104,7 +105,7 @@ class Stream:
     Raises
     ------
     UserError
-        The id, the leads or the rate are none that a message can have.
+        The id, the leads, the unit or the rate are none that a message can have.
     """
 
     def __init__(
@@ -119,6 +120,8 @@ class Stream:
         if not 1 <= len(described.leads) <= MAX_LEADS:
             got = f"{len(described.leads)} (choose with --column)"
             raise UserError(f"{described.stream}: expected 1-{MAX_LEADS} leads; got {got}")
+        if described.uv is not None and not 0 <= described.uv < math.inf:
+            raise UserError(f"{described.stream}: expected microvolts of a number, 0 or more; got {described.uv:g}")
         self.described = described
         self._leads = unique_names(described.leads)
         self._note, self._keep = note, keep
@@ -139,11 +142,18 @@ class Stream:
         Raises
         ------
         UserError
-            The packet has not as many leads as are described, or its rate cannot be true.
+            The packet has other samples than are described, its count is none, or its rate cannot be true.
         """
-        if packet.samples.ndim != 2 or packet.samples.shape[0] != len(self._leads):
-            got = "x".join(map(str, packet.samples.shape))
-            raise UserError(f"{self.described.stream}: expected samples of {len(self._leads)} leads; got {got}")
+        where, samples, count = self.described.stream, packet.samples, packet.count
+        if not isinstance(samples, np.ndarray) or samples.dtype.kind not in "iubf":
+            raise UserError(f"{where}: expected samples in an array of numbers; got {shown(samples)}")
+        if samples.ndim != 2 or samples.shape[0] != len(self._leads):
+            got = "x".join(map(str, samples.shape))
+            raise UserError(f"{where}: expected samples of {len(self._leads)} leads; got {got}")
+        if count is not None and type(count) is not int:
+            if count != count // 1:
+                raise UserError(f"{where}: expected a count in whole numbers; got {shown(count)}")
+            packet = replace(packet, count=int(count))
         self.packets += 1
         return [message for placed in self.placer.place(packet) for message in self._add(placed)]
 
@@ -228,7 +238,8 @@ class Stream:
             self._writer = ChunkWriter(self.described.stream, rate_hz, self._leads, self._scale.uv_per_unit)
         time_us = begin.time_us + round(offset * 1e6 / rate_hz)
         content = samples.astype("<i2", copy=False).tobytes()  # lead by lead, however they lie in memory
-        value = self._writer.message(session, first, time_us, begin.packet.lead_off, content)
+        lead_off = begin.packet.lead_off & ((1 << len(self._leads)) - 1)
+        value = self._writer.message(session, first, time_us, lead_off, content)
         self.samples += samples.size
         self.messages += 1
         if self._keep is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from beatwire.errors import UserError
+from beatwire.errors import UserError, shown
 
 from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
@@ -148,6 +148,8 @@ class Reading:
     def _add(self, packets: Sequence[Packet], described: Description | None) -> None:
         messages: list[Message] = []
         for packet in packets:
+            if not isinstance(packet, Packet):
+                raise UserError(f"feed {self.name}: expected a Packet of its reader; got {shown(packet)}")
             one = packet.described or described
             if one is None:
                 raise UserError(f"feed {self.name}: expected a packet that is described; its reader describes nothing")

@@ -126,4 +126,7 @@ def _own(text: str) -> Reader:
     except (ImportError, AttributeError, ValueError) as error:
         raise UserError(f"feed py: expected py:MODULE:CLASS; got {text!r} ({error})") from error
     reader: Reader = made(argument) if argument else made()
+    missing = [method for method in ("describe", "packets", "close") if not callable(getattr(reader, method, None))]
+    if missing:
+        raise UserError(f"feed py: expected a class with describe, packets and close; {name} has no {missing[0]}")
     return reader

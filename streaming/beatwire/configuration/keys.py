@@ -1,8 +1,7 @@
 """Every key of the configuration: its type, default, unit and meaning.
 
-In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. The suffix of a name is its unit
-(``_s`` seconds, ``_bpm`` beats per minute). The limits are those of `beatwire.alerts.settings.KEYS`; the keys of
-alerts and streams are fields of `beatwire.alerts.settings.Lifecycle` and `beatwire.settings.Streams`.
+In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. Suffixes of names are units.
+Limits are those of `alerts.settings.KEYS`; keys of alerts and streams are fields of `Lifecycle` and `settings.Streams`.
 """
 
 from dataclasses import fields
@@ -208,7 +207,7 @@ class Page(Section):
 
 
 class _Reminders(Section):
-    """What the reminders of `Alerts` have in common."""
+    """The reminders of `Alerts`."""
 
     @field_validator("remind_high_s", "remind_medium_s", "remind_low_s", check_fields=False)
     @classmethod
