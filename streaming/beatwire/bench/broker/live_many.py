@@ -60,7 +60,7 @@ class Plan:
         return min(self.streams, max(4, -(-self.streams // FED)))
 
 
-GPU = Plan(backend="gpu", workers=4, limit_ms=200.0)
+GPU = Plan(backend="gpu", workers=8, limit_ms=80.0)
 
 
 def run(log: Log, plan: Plan) -> tuple[float, int, int]:
