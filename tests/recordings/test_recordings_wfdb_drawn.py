@@ -10,7 +10,7 @@ import pytest
 import wfdb
 from beatwire.recordings import NO_VALUE, Recording, as_recording, read_blocks, read_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sources import UV_PER
 
@@ -137,6 +137,44 @@ def test_a_record_of_one_segment_is_read_as_it_was_written(
     if written[0].fmt != "61" and not written[0].missing.all():  # wfdb fails on 61
         in_memory = as_recording(wfdb.rdrecord(str(folder / name), physical=False, smooth_frames=False), lead="first")
         same(in_memory, 0, written[0].uv)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(drawn=st.data(), frames=st.integers(20, 300), n=st.integers(1, 3), in_segments=st.booleans())
+def test_samples_that_differ_from_the_checksum_of_the_header_are_said(
+    drawn: st.DataObject, frames: int, n: int, in_segments: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, name = tmp_path_factory.getbasetemp(), f"sum{next(NUMBER)}"
+    written = drawn.draw(leads(["II", "V5", "V1"][:n], frames))
+    assume(not any(lead.missing.all() for lead in written))
+    write(folder, name, written, 250.0)
+    record = folder / name
+    if in_segments:
+        record = folder / f"{name}m"
+        record.with_suffix(".hea").write_text(f"{record.name}/2 {n} 250 {2 * frames}\n" + f"{name} {frames}\n" * 2)
+    cut = drawn.draw(st.integers(1, frames * max(lead.frame for lead in written) + 1))
+
+    def said() -> list[bool]:
+        notes = [read_recording(record, lead="first").notes, read_recording(record).notes]
+        if not any(lead.missing[:cut].all() for lead in written):
+            notes.append(tuple(note for block in read_blocks(record, samples=cut) for note in block.notes))
+        return [f"the checksums of {name}.dat differ" in " ".join(some) for some in notes]
+
+    assert not any(said())
+    written[0].digital[drawn.draw(st.integers(0, len(written[0].digital) - 1))] += 1
+    written[0].missing[:] = False
+    damaged = folder / f"{name}damaged"
+    write(folder, damaged.name, written, 250.0)
+    (folder / f"{name}.dat").write_bytes(damaged.with_suffix(".dat").read_bytes())
+    stated = [
+        re.search(r"(\S+ ){6}(\S+)", path.read_text().splitlines()[1])
+        for path in (folder / f"{name}.hea", damaged.with_suffix(".hea"))
+    ]
+    checksums = [int(found[2]) % 2**16 for found in stated if found]
+    assert all(said()) == (checksums[0] not in (0, checksums[1]))
+    header = folder / f"{name}.hea"
+    header.write_text(re.sub(r"^((\S+ ){6})\S+", r"\g<1>0", header.read_text(), flags=re.MULTILINE))
+    assert not any(said())
 
 
 @settings(max_examples=draws(40), deadline=None)

@@ -60,6 +60,7 @@ class Signals:
     rate_of    what states the rate, for error messages
     many       True if a file of this format usually holds other signals in volts too: where some are named as an ECG,
                only those are leads
+    remarks    returns what was found out by reading all samples, one sentence each
     """
 
     where: str
@@ -68,6 +69,7 @@ class Signals:
     notes: tuple[str, ...] = ()
     rate_of: str = "its header"
     many: bool = False
+    remarks: Callable[[], tuple[str, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,8 @@ def recording_of(
             f"{source.where}: expected samples; every sample of {chosen.leads[0]!r} is marked as having no value"
         )
     samples, uv_per_unit, scale_notes = to_units(values, chosen.uv_per_value)
-    return Recording(
-        source.name, chosen.rate_hz, chosen.leads, uv_per_unit, samples, (*chosen.notes, *scale_notes)
-    )  # fmt: skip
+    notes = (*chosen.notes, *source.remarks(), *scale_notes)
+    return Recording(source.name, chosen.rate_hz, chosen.leads, uv_per_unit, samples, notes)
 
 
 def check_choice(
@@ -122,7 +123,9 @@ def blocks_of(
     chosen = _chosen(source, fs, column, lead, gain)
     for first in range(0, chosen.length, samples):
         columns = chosen.columns(first, min(first + samples, chosen.length))
-        yield Block(chosen.rate_hz, chosen.leads, columns, chosen.uv_per_value, chosen.notes if first == 0 else ())
+        notes = chosen.notes if first == 0 else ()
+        notes += source.remarks() if first + samples >= chosen.length else ()
+        yield Block(chosen.rate_hz, chosen.leads, columns, chosen.uv_per_value, notes)
 
 
 def joined(pieces: Sequence[tuple[int, Signal]], name: str, rate_hz: float, length: int) -> Signal:

@@ -1,7 +1,8 @@
 """Signal files of WFDB records: the digital values of their frames.
 
 Formats: https://physionet.org/physiotools/wag/signal-5.htm. 508, 516 and 524 are FLAC, which the package ``soundfile``
-reads. A file holds frames, one after the other; a frame holds one or more samples of each of its signals.
+reads. A file holds frames, one after the other; a frame holds one or more samples of each of its signals. What is read
+in order is summed up: the sums are compared with the checksums of the header.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ _GROUP = {
 _FLAC = {"508": 8, "516": 16, "524": 24}  # bits of a sample
 FORMATS = (*_GROUP, *_FLAC)
 _MATLAB_5, _MATLAB_5_BYTES = b"MATLAB 5.0 MAT-file", 128  # it begins with a text; a header is for version 4
+_SUMMED = 256  # frames that are one row while they are summed up
 _FLAC_FRAMES = 1 << 20  # libsndfile fails above 2^24 samples at once
 INVALID = {
     "16": -(2**15), "24": -(2**23), "32": -(2**31), "61": -(2**15), "80": -(2**7), "160": -(2**15), "212": -(2**11),
@@ -54,6 +56,8 @@ class SignalFile:
         self.initial = np.array([line.initial for line in lines], np.int64)
         self._kept: tuple[int, int, Any] | None = None  # the last frames that were read
         self._sum: tuple[int, Any] = 0, self.initial  # format 8: values before that frame
+        self._checksums = [line.checksum for line in lines]
+        self._totals, self._totalled = np.zeros(self.width, np.int64), 0  # of the frames before that one
         if self.format not in FORMATS or any(line.format != self.format for line in lines):
             got = ", ".join(dict.fromkeys(line.format for line in lines))
             raise UserError(f"{path.name}: expected one of the formats {', '.join(FORMATS)}; got {got}")
@@ -76,8 +80,18 @@ class SignalFile:
     def read(self, first: int, last: int) -> Any:
         """Return the frames ``[first, last)``: integers [last - first, samples in a frame]."""
         if self._kept is None or self._kept[:2] != (first, last):
-            self._kept = first, last, self._read(first, last)
+            frames = self._read(first, last)
+            self._kept = first, last, frames
+            if first <= self._totalled < last:
+                self._totals += _totals(frames[self._totalled - first :])
+                self._totalled = last
         return self._kept[2]
+
+    def is_as_stated(self) -> bool:
+        """Return False if all frames were read in order, and a signal has another checksum than its header states."""
+        totals = np.add.reduceat(self._totals, np.cumsum([0, *self.widths[:-1]]))
+        pairs = zip(self._checksums, totals.tolist(), strict=True)
+        return self._totalled != self.frames or all(c is None or (t - c) % 2**16 == 0 for c, t in pairs)
 
     def _read(self, first: int, last: int) -> Any:
         if self.format in _FLAC:
@@ -165,6 +179,13 @@ class SignalFile:
                 file.read(out=part)
         values >>= 32 - bits  # soundfile puts the highest bit first
         return values.reshape(-1, width, len(self.widths)).transpose(0, 2, 1).reshape(last - first, self.width)
+
+
+def _totals(frames: Any) -> Any:
+    """Return the sum of each column of frames, int64."""
+    width, rows = frames.shape[1], len(frames) // _SUMMED * _SUMMED
+    wide = frames[:rows].reshape(-1, _SUMMED * width).sum(axis=0, dtype=np.int64)  # in rows that are long: faster
+    return wide.reshape(-1, width).sum(axis=0) + frames[rows:].sum(axis=0, dtype=np.int64)
 
 
 def _decoded(form: str, data: Any, skipped: int, count: int) -> Any:

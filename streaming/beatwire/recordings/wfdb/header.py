@@ -31,6 +31,7 @@ class SignalLine:
     baseline   digital value of 0
     unit       of the gain
     initial    value before the first sample, for format 8
+    checksum   sum of all samples, modulo 2^16; None if it is not stated (0 states none)
     name       its description; empty if there is none
     """
 
@@ -43,6 +44,7 @@ class SignalLine:
     baseline: int
     unit: str
     initial: int
+    checksum: int | None
     name: str
 
 
@@ -144,7 +146,7 @@ def _signal(path: Path, number: int, words: list[str]) -> SignalLine:
         file=words[0], format=form[1], frame=frame or 1, skew=skew, offset=offset,
         gain=float(gain[1]) if gain and gain[1] else 0.0, baseline=int(gain[2]) if gain and gain[2] else zero,
         unit=gain[3] if gain and gain[3] else "mV", initial=numbers[2] if len(numbers) > 2 else zero,
-        name=" ".join(words[8:]),
+        checksum=(numbers[3] or None) if len(numbers) > 3 else None, name=" ".join(words[8:]),
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The signals of a WFDB record on the disk. The sizes of its files are checked against its header before they are read.
 
+Checksums are compared when all is read; that one differs is a note.
 The baseline of each signal is subtracted from its digital values. A signal whose gain is 0 or absent is not calibrated.
 Each signal has its own rate: the samples that it has in a frame times the frames per second.
 
@@ -8,6 +9,7 @@ layout (a first segment of length 0), or of all segments; a lead has no value in
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from beatwire.recordings.wfdb.files import INVALID, SignalFile
 from beatwire.recordings.wfdb.header import DEFAULT_HZ, Header, SignalLine, beside, read_header
 from beatwire.records import F64
 
+_SHOWN = 3  # files in a note
 _LONGER_S = 1.0  # by which a signal file may be longer than its header states
 
 
@@ -42,12 +45,12 @@ def open_wfdb(record: Path, fs: float | None) -> Signals:
     if rate_hz <= 0:
         check_rate(f"{where}.hea", rate_hz)
     if header.segments:
-        signals, more = _of_segments(record, header, rate_hz)
-        return Signals(where, where, signals, notes + more)
+        signals, more, segments = _of_segments(record, header, rate_hz)
+        return Signals(where, where, signals, notes + more, remarks=partial(_damaged, segments))
     if not header.signals:
         raise UserError(f"{where}: expected signals; its header states none")
     segment = _Segment(header, rate_hz)
-    return Signals(where, where, segment.signals(rate_hz), notes + segment.notes)
+    return Signals(where, where, segment.signals(rate_hz), notes + segment.notes, remarks=partial(_damaged, [segment]))
 
 
 class _Segment:
@@ -58,6 +61,7 @@ class _Segment:
         groups: dict[str, list[int]] = {}
         for k, line in enumerate(header.signals):
             groups.setdefault(line.file, []).append(k)
+        self.files: list[SignalFile] = []
         self._places: dict[int, tuple[SignalFile, int]] = {}  # of a signal: its file, and its first column there
         stated = frames if header.frames is None else header.frames
         held: list[int] = []
@@ -66,6 +70,7 @@ class _Segment:
             if name == "~":
                 continue
             file = SignalFile(header.path.stem, beside(header.path, name), [header.signals[k] for k in rows], stated)
+            self.files.append(file)
             held.append(file.frames)
             if file.held > file.frames + _LONGER_S * rate_hz:
                 self.notes += (f"its header states {file.frames} samples; {name} holds {file.held}",)
@@ -107,9 +112,12 @@ class _Segment:
         return out
 
 
-def _of_segments(record: Path, master: Header, rate_hz: float) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
-    """Return the signals of a record of segments, and notes."""
+def _of_segments(
+    record: Path, master: Header, rate_hz: float
+) -> tuple[tuple[Signal, ...], tuple[str, ...], list[_Segment]]:
+    """Return the signals of a record of segments, notes, and its segments."""
     where, notes = record.name, []
+    segments: list[_Segment] = []
     layout: tuple[str, ...] = ()
     pieces: dict[str, list[tuple[int, Signal]]] = {}
     start = 0
@@ -130,6 +138,7 @@ def _of_segments(record: Path, master: Header, rate_hz: float) -> tuple[tuple[Si
         if not frames:
             continue
         segment = _Segment(header, rate_hz, frames)
+        segments.append(segment)
         if segment.frames < frames:
             raise UserError(f"{where}: expected {frames} samples in segment {name}; its header states {segment.frames}")
         if segment.frames > frames:
@@ -154,7 +163,16 @@ def _of_segments(record: Path, master: Header, rate_hz: float) -> tuple[tuple[Si
     rates = [s.name for s in signals if len({p.rate_hz for _, p in pieces[s.name]}) > 1]
     if rates:
         notes.append(f"of several rates, brought to the highest by linear interpolation: {', '.join(rates)}")
-    return tuple(signals), tuple(notes)
+    return tuple(signals), tuple(notes), segments
+
+
+def _damaged(segments: Sequence[_Segment]) -> tuple[str, ...]:
+    """Return a note about the signal files, read by now, whose samples differ from the checksums of their headers."""
+    names = list(dict.fromkeys(f.path.name for one in segments for f in one.files if not f.is_as_stated()))
+    if not names:
+        return ()
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return (f"damaged, or not as its header says: the checksums of {shown} differ from those that are stated",)
 
 
 def _one(name: str, parts: Sequence[tuple[int, Signal]], rate_hz: float, frames: int) -> Signal:
