@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 
-from beatwire.kernels import streams
+from beatwire.kernels import beat_message, streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, nms, ricker, windows
@@ -184,7 +184,7 @@ class HostKernels(Kernels):
     judge_rhythm = OverItems(rhythm.judge_rhythm, kept=("judged.features",))
     find_open = OverItems(streams.find_open, grain=16384)
     apply_rules = OverItems(rules.apply_rules)
-    write_beat = OverItems(avro.write_beat)
+    write_beat = OverItems(beat_message.write_beat)
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.jit import cpu
+from beatwire.kernels.beat_message import FLOATS
 from beatwire.kernels.classes.beat_class import LETTERS
-from beatwire.kernels.intake.avro import FLOATS
 from beatwire.records import F32, I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
 from beatwire.records.messages import Slices, Taken

@@ -1,7 +1,8 @@
 """Avro: encode and decode single messages with fastavro.
 
 In and out: one message value as bytes. State: none, but for parsed schemas. The kernels of
-``beatwire.kernels.intake.avro`` read and write the same bytes for whole ticks; the functions here are their reference.
+``beatwire.kernels.intake.avro`` and ``beatwire.kernels.beat_message`` read and write the same bytes for whole ticks;
+the functions here are their reference.
 
 The first byte of a sample message determines its form: ``{`` is JSON, 0 is Confluent framing (then a 4-byte
 schema id), anything else is plain Avro, or, if it is none, JSON after blanks or a byte-order mark. The first field of a
