@@ -7,10 +7,10 @@ import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import extremes, llvm, matrix, pair_filter, shapes, shuffle, stored_shapes, trees, vector
+from beatwire.jit.x86 import extremes, llvm, matrix, pair_filter, past, shapes, shuffle, stored_shapes, trees, vector
 from beatwire.kernels.classes import beat_shape, stored_shape
 from beatwire.kernels.detection import nms, ricker, windows
-from beatwire.kernels.peaks import classify
+from beatwire.kernels.peaks import classify, past_samples
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history
 
@@ -69,6 +69,22 @@ def test_extremes_of_a_stretch_and_the_place_of_a_value_equal_numpys(bound: int)
         assert (nms.largest(values, n), nms.least(values, n)) == (known.max(), known.min())
         for value in (int(known[-1]), int(known[rng.integers(n)]), bound, int(beyond[0]), -(2**31)):
             assert place_of(value, known) == nms.place_of(value, known) == next(iter(np.flatnonzero(known == value)), n)
+
+
+@pytest.mark.skipif(not past.BODIES, reason="the CPU has no AVX2: the body itself is compiled")
+@pytest.mark.parametrize("halvings", range(5))
+@pytest.mark.parametrize("size", [0, 1, 500, 32767])
+def test_a_block_of_the_past_is_that_of_the_body(halvings: int, size: int) -> None:
+    rng, values = np.random.default_rng(halvings), np.zeros(past_samples.VALUES, np.int32)
+    compiled = cpu.compiled(past.BODIES[past_samples.write_block])
+    for offset in (0, 32767 - size, size - 32767):
+        samples = rng.integers(offset - size, offset + size + 1, past_samples.VALUES << halvings)
+        samples = samples.clip(-32767, 32767).astype(np.int16)
+        expected, block = np.full((2, past_samples.BLOCK_BYTES + 1), 77, np.uint8)
+        past_samples.write_block(samples, halvings, expected, values)
+        compiled(samples, halvings, block, values)
+        assert block.tolist() == expected.tolist()
+        assert block[-1] == 77, "nothing is written beyond the end"
 
 
 @pytest.mark.parametrize("gate", [np.zeros(16, np.int64), np.zeros((16, 2), np.float32)[:, 0]])

@@ -61,29 +61,39 @@ def store_past(i: int, fresh: FreshLanes, grid: WaveGrid, x: I16, past: U8, work
         Scratch.
     """
     lane, base, span = int(fresh.lane[i]), int(fresh.base[i]), span_of(grid)
-    first = max(base, int(fresh.start[i]) - grid.recent) // span
-    stop = (int(fresh.stop[i]) - grid.recent) // span
-    for k in range(first + part(), stop, parts()):
-        for lead in range(x.shape[1]):
-            store_block(x[lane, lead], base, k, grid.halvings, past[lane, lead, k % past.shape[2]], work[0])
+    begin = max(base, int(fresh.start[i]) - grid.recent) // span
+    n = max(0, (int(fresh.stop[i]) - grid.recent) // span - begin)
+    first, stop = begin + n * part() // parts(), begin + n * (part() + 1) // parts()
+    for lead in range(x.shape[1]):
+        is_known = first < stop and lowest(x[lane, lead], first * span, (stop - first) * span) != NO_VALUE
+        for k in range(first, stop):
+            store_block(x[lane, lead], base, k, grid.halvings, is_known, past[lane, lead, k % past.shape[2]], work[0])
 
 
-def store_block(ring: I16, base: int, k: int, halvings: int, block: U8, values: I32) -> None:
-    """Write block ``k`` of a lead; ``values`` [VALUES] is scratch."""
+def store_block(ring: I16, base: int, k: int, halvings: int, is_known: bool, block: U8, values: I32) -> None:
+    """Write block ``k`` of a lead; ``values`` [VALUES] is scratch. ``is_known``: all samples have values."""
     first, n = (k * VALUES) << halvings, VALUES << halvings
     column = first % ring.shape[0]
-    is_plain = first >= base and column + n <= ring.shape[0] and lowest(ring, first, n) != NO_VALUE
-    if is_plain:
-        low, high = write_means(ring[column : column + n], halvings, values)
+    if is_known and first >= base and column + n <= ring.shape[0]:
+        write_block(ring[column : column + n], halvings, block, values)
     else:
         low, high = write_known_means(ring, base, first, halvings, values)
+        write_codes(low, high, block, values)
+
+
+def write_block(samples: I16, halvings: int, block: U8, values: I32) -> None:
+    """Write a block whose samples all have values."""
+    low, high = write_means(samples, halvings, values)
+    write_codes(low, high, block, values)
+
+
+def write_codes(low: int, high: int, block: U8, values: I32) -> None:
+    """Write a block of means, of which ``low`` is the least and ``high`` the largest; ``NO_VALUE`` is less than any."""
     reach = max(1, high - low)
     factor, half = (STEPS << FRACTION_BITS) // reach, 1 << (FRACTION_BITS - 1)
     for j in range(member(), VALUES, WIDTH):
-        if is_plain or values[j] != NO_VALUE:
-            values[j] = (((int(values[j]) - low) * factor + half) & WORD) >> FRACTION_BITS
-        else:
-            values[j] = UNKNOWN
+        above = int(values[j]) - low
+        values[j] = ((above * factor + half) & WORD) >> FRACTION_BITS if above >= 0 else UNKNOWN
     wait()
     for part_of in range(PARTS):
         whole, out = values[part_of * CODES : (part_of + 1) * CODES], block[HEADER + part_of * CODES :]
