@@ -145,12 +145,12 @@ def test_interpolated_points_equal_those_of_the_body(rate_hz: float) -> None:
 
 
 @needs_avx2
-@pytest.mark.parametrize("size", [512, 1000, 2048, 2049])
+@pytest.mark.parametrize("size", [63, 64, 512, 1000, 1001, 2048, 2049])
 def test_the_points_of_a_block_equal_those_of_the_body_at_every_place_in_the_ring(size: int) -> None:
     rng = np.random.default_rng(size)
     rings = rng.integers(-32768, 32768, (3, size)).astype(np.int16)
-    for length in (256, 500):
-        for before in (0, 1, 77, size - length, size - 2, size - 1):
+    for length in {min(size, one) for one in (60, 256, 500, 720, 999, 1000, 1001, 2000)}:
+        for before in {0, 1, min(77, size - 1), max(0, size - length - 1), size - length, size - 2, size - 1}:
             found, expected = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
             cpu.compiled(shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
             flutter.add_spread(rings[2], before, length, expected[:128])

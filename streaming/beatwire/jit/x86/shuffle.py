@@ -18,6 +18,7 @@ from beatwire.jit.x86.llvm import (
     f32x8,
     has,
     i8,
+    i16,
     i32,
     i32x8,
     i64,
@@ -26,6 +27,7 @@ from beatwire.jit.x86.llvm import (
     splat,
     store_vector,
 )
+from beatwire.jit.x86.pair_filter import MULTIPLY_PAIRS
 from beatwire.kernels.detection.windows import FIXED_POINT, WINDOW
 from beatwire.kernels.detection.windows import interpolate as scalar_interpolate
 from beatwire.kernels.rhythms.flutter import FINE, POINTS, SPREAD
@@ -33,10 +35,15 @@ from beatwire.kernels.rhythms.flutter import add_spread as scalar_add_spread
 from beatwire.records import F32, I16, I32
 
 WIDEST_STEP = ((LANES - 2) * FIXED_POINT) // (LANES - 1)  # the points of one vector then lie in one vector of samples
-FEATURE = "avx2"  # of a CPU that has the instructions, by LLVM's name
+FEATURE, WIDE_FEATURE = "avx2", "avx512bw"  # of a CPU that has the instructions, by LLVM's names
 PERMUTE = "llvm.x86.avx2.permps"
 GATHER = "llvm.x86.avx2.gather.d.d.256"
+PERMUTE_WORDS = "llvm.x86.avx512.vpermi2var.hi.512"
+WORDS = 4 * LANES  # int16 of a vector of 512 bits
+PARTS_BITS = (SPREAD * POINTS).bit_length() - 1
+LONGEST_PERMUTED = 1000  # samples: those of eight points are at most two vectors
 
+i16s, i32x16 = ir.VectorType(i16, WORDS), ir.VectorType(i32, 2 * LANES)
 _ramp = ir.Constant(i32x8, list(range(LANES)))
 
 
@@ -100,7 +107,7 @@ def _add_spread(_: Any, ring: Any, before: Any, length: Any, points: Any) -> Any
             total = _constant(0)
             for k in range(SPREAD):
                 part = builder.add(builder.mul(point, _constant(SPREAD)), _constant(k))
-                along = builder.ashr(builder.mul(length, part), _constant((SPREAD * POINTS).bit_length() - 1))
+                along = builder.ashr(builder.mul(length, part), _constant(PARTS_BITS))
                 column = builder.add(before, along)
                 wrapped = builder.sub(column, size)
                 column = builder.select(builder.icmp_signed("<", column, size), column, wrapped)
@@ -115,6 +122,48 @@ def _add_spread(_: Any, ring: Any, before: Any, length: Any, points: Any) -> Any
     return types.void(row_type(ring, types.int16), before, length, row_type(points)), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_spread_permuted(_: Any, ring: Any, before: Any, length: Any, points: Any) -> Any:
+    """Add the samples of each point, eight points at a time: two vectors of samples hold them.
+
+    No sample is beyond the last column, ``length`` is at most ``LONGEST_PERMUTED``, and the ring has at least two
+    vectors.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = [make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 3)]
+        samples, points = (array.data for array in arrays)
+        last = builder.sub(builder.extract_value(arrays[0].shape, 0), i64(2 * WORDS))
+        permute = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i16s, [i16s] * 3), PERMUTE_WORDS)
+        pairs = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(i32x16, [i16s] * 2), MULTIPLY_PAIRS[2 * LANES]
+        )
+        # Of each point the first two samples, then of each the last two: sums of pairs are halves of points.
+        half = WORDS // 2
+        ramp = ir.Constant(i16s, [SPREAD * (j % half // 2) + 2 * (j // half) + j % 2 for j in range(WORDS)])
+        along = builder.mul(ramp, splat(builder, builder.trunc(arguments[2], i16), WORDS))
+        with cgutils.for_range_slice(builder, i64(0), i64(POINTS), i64(LANES)) as (j, _):
+            begin = builder.mul(builder.mul(j, i64(SPREAD)), arguments[2])
+            first = builder.add(arguments[1], builder.lshr(begin, i64(PARTS_BITS)))
+            start = builder.select(builder.icmp_signed("<", first, last), first, last)
+            rest = builder.trunc(builder.and_(begin, i64((1 << PARTS_BITS) - 1)), i16)
+            late = builder.trunc(builder.sub(first, start), i16)
+            place = builder.lshr(
+                builder.add(along, splat(builder, rest, WORDS)), ir.Constant(i16s, [PARTS_BITS] * WORDS)
+            )
+            place = builder.add(place, splat(builder, late, WORDS))
+            halves = [load_vector(builder, samples, builder.add(start, i64(k)), i16s) for k in (0, WORDS)]
+            chosen = builder.call(permute, [halves[0], place, halves[1]])
+            sums = builder.call(pairs, [chosen, ir.Constant(i16s, [1] * WORDS)])
+            low, high = (
+                builder.shuffle_vector(sums, sums, ir.Constant(i32x8, list(range(k, k + LANES)))) for k in (0, LANES)
+            )
+            store_vector(builder, builder.mul(builder.add(low, high), _constant(FINE // SPREAD)), points, j)
+        return context.get_dummy_value()
+
+    return types.void(row_type(ring, types.int16), before, length, row_type(points)), generate
+
+
 def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
     """Do what ``flutter.add_spread`` does."""
     if len(ring) % 2:
@@ -123,6 +172,18 @@ def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
         _add_spread(ring, before, length, points)
 
 
+def add_spread_permuted(ring: I16, before: int, length: int, points: I32) -> None:
+    """Do what ``flutter.add_spread`` does."""
+    if length <= LONGEST_PERMUTED and before + length <= len(ring) and len(ring) >= 2 * WORDS:
+        _add_spread_permuted(ring, before, length, points)
+    elif len(ring) % 2:
+        scalar_add_spread(ring, before, length, points)
+    else:
+        _add_spread(ring, before, length, points)
+
+
 BODIES: dict[Body, Body] = {}
 if has(FEATURE):
     BODIES = {scalar_interpolate: interpolate, scalar_add_spread: add_spread}
+if has(WIDE_FEATURE):
+    BODIES[scalar_add_spread] = add_spread_permuted

@@ -125,21 +125,21 @@ def leakage_of(points: I32) -> int:
 
     It is 100 if half the period is not between ``SHORTEST`` and ``LONGEST``.
     """
-    slope = 0
-    size = 0
+    slope = size = 0
     for j in range(member(), POINTS, WIDTH):
         size += abs(int(points[j]))
-        if j > 0:
-            slope += abs(int(points[j]) - int(points[j - 1]))
+    later = points[1:]
+    for j in range(member(), POINTS - 1, WIDTH):
+        slope += abs(int(later[j]) - int(points[j]))
     size = added(size)
     slope = added(slope)
     half = int(math.floor(math.pi * size / max(slope, 1) + 0.5))
-    rest = 0
-    whole = 0
+    rest = whole = 0
     if half >= SHORTEST and half <= LONGEST:
-        for j in range(half + member(), POINTS, WIDTH):
-            rest += abs(int(points[j]) + int(points[j - half]))
-            whole += abs(int(points[j])) + abs(int(points[j - half]))
+        later = points[half:]
+        for j in range(member(), POINTS - half, WIDTH):
+            rest += abs(int(later[j]) + int(points[j]))
+            whole += abs(int(later[j])) + abs(int(points[j]))
     rest = added(rest)
     whole = added(whole)
     return 100 * rest // whole if whole > 0 else 100

@@ -74,29 +74,28 @@ def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> in
     leakage
         See ``LEAKAGE``.
     """
-    n = len(points)
+    n, second, third = len(points), points[1:], points[2:]
     size = slope = bend = 0
     largest = steepest = 0
     for j in range(member(), n, WIDTH):
-        point = int(points[j])
-        size += abs(point)
-        largest = max(largest, abs(point))
-        if j > 0:
-            step = point - int(points[j - 1])
-            slope += abs(step)
-            steepest = max(steepest, abs(step))
-            if j > 1:
-                bend += abs(step - int(points[j - 1]) + int(points[j - 2]))
+        size += abs(int(points[j]))
+        largest = max(largest, abs(int(points[j])))
+    for j in range(member(), n - 1, WIDTH):
+        step = int(second[j]) - int(points[j])
+        slope += abs(step)
+        steepest = max(steepest, abs(step))
+    for j in range(member(), n - 2, WIDTH):
+        bend += abs(int(third[j]) - 2 * int(second[j]) + int(points[j]))
     size, slope, bend = added(size), added(slope), added(bend)
     largest, steepest = most(largest), most(steepest)
     low = upward = high = deep = 0
     for j in range(member(), n, WIDTH):
         low += 4 * abs(int(points[j])) < largest
-        if j > 0:
-            point, before = int(points[j]), int(points[j - 1])
-            upward += 8 * point > largest and 8 * before <= largest
-            high += 2 * point > largest and 2 * before <= largest
-            deep += 2 * point < -largest and 2 * before >= -largest
+    for j in range(member(), n - 1, WIDTH):
+        point, before = int(second[j]), int(points[j])
+        upward += 8 * point > largest and 8 * before <= largest
+        high += 2 * point > largest and 2 * before <= largest
+        deep += 2 * point < -largest and 2 * before >= -largest
     low, upward, high, deep = added(low), added(upward), added(high), added(deep)
     half = int(math.floor(4.0 * math.pi * size / max(slope, 1) + 0.5))
     microvolts = size * (nanovolts if nanovolts > 0 else UNIT_NANOVOLTS) // (n * fine * 1000)
