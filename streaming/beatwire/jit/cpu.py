@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy
 from numba.core import config
 
 from beatwire.jit import bitcode, board, locator, threads
@@ -28,6 +29,7 @@ from beatwire.jit.x86 import prefetch, shuffle, trees, vector
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
+from beatwire.kernels import team
 from beatwire.kernels.intake import align, directory, files, ring
 from beatwire.kernels.peaks import classify, past_samples, peak_history
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
@@ -80,10 +82,15 @@ _FOR_PYTHON = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}  # no C f
 _LOCK = threading.RLock()
 
 
+def narrow(value: int) -> int:
+    """Return ``team.narrow``: LLVM then multiplies and adds vectors of 32 bits."""
+    return numpy.int32(value)  # type: ignore[return-value]
+
+
 @functools.cache
 def replacements() -> dict[Callable[..., Any], Callable[..., Any]]:
     """Return the functions that replace bodies, by body."""
-    chosen = dict(files.BODIES)
+    chosen = dict(files.BODIES) | {team.narrow: narrow}
     if enabled("prefetch"):
         chosen |= prefetch.BODIES
     if enabled("vector"):

@@ -19,7 +19,7 @@ import math
 from beatwire.kernels.intake.converter import is_limited
 from beatwire.kernels.intake.holes import lacks_lead, present_lead
 from beatwire.kernels.rhythms.wave_shape import ABSENT, KIND_BITS, KIND_MASK, LIMITED, pack_description
-from beatwire.kernels.team import WIDTH, added, member, wait
+from beatwire.kernels.team import WIDTH, added, member, narrow, wait
 from beatwire.records import I16, I32
 from beatwire.records.columns import NO_BLOCK
 from beatwire.records.detection import FreshLanes
@@ -125,21 +125,21 @@ def leakage_of(points: I32) -> int:
 
     It is 100 if half the period is not between ``SHORTEST`` and ``LONGEST``.
     """
-    slope = size = 0
+    slope = size = narrow(0)
     for j in range(member(), POINTS, WIDTH):
-        size += abs(int(points[j]))
+        size = narrow(size + abs(int(points[j])))
     later = points[1:]
     for j in range(member(), POINTS - 1, WIDTH):
-        slope += abs(int(later[j]) - int(points[j]))
+        slope = narrow(slope + abs(int(later[j]) - int(points[j])))
     size = added(size)
     slope = added(slope)
     half = int(math.floor(math.pi * size / max(slope, 1) + 0.5))
-    rest = whole = 0
+    rest = whole = narrow(0)
     if half >= SHORTEST and half <= LONGEST:
         later = points[half:]
         for j in range(member(), POINTS - half, WIDTH):
-            rest += abs(int(later[j]) + int(points[j]))
-            whole += abs(int(later[j])) + abs(int(points[j]))
+            rest = narrow(rest + abs(int(later[j]) + int(points[j])))
+            whole = narrow(whole + abs(int(later[j])) + abs(int(points[j])))
     rest = added(rest)
     whole = added(whole)
     return 100 * rest // whole if whole > 0 else 100

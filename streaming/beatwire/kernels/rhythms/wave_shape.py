@@ -9,7 +9,7 @@ All sums are of integers, and quotients are rounded the same way everywhere: the
 
 import math
 
-from beatwire.kernels.team import WIDTH, added, member, most
+from beatwire.kernels.team import WIDTH, added, member, most, narrow
 from beatwire.records import I32
 
 # The numbers, in the order in which they are packed:
@@ -75,27 +75,28 @@ def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> in
         See ``LEAKAGE``.
     """
     n, second, third = len(points), points[1:], points[2:]
-    size = slope = bend = 0
-    largest = steepest = 0
+    size = slope = bend = narrow(0)
+    largest = steepest = narrow(0)
     for j in range(member(), n, WIDTH):
-        size += abs(int(points[j]))
-        largest = max(largest, abs(int(points[j])))
+        point = narrow(abs(int(points[j])))
+        size = narrow(size + point)
+        largest = max(largest, point)
     for j in range(member(), n - 1, WIDTH):
-        step = int(second[j]) - int(points[j])
-        slope += abs(step)
-        steepest = max(steepest, abs(step))
+        step = narrow(abs(int(second[j]) - int(points[j])))
+        slope = narrow(slope + step)
+        steepest = max(steepest, step)
     for j in range(member(), n - 2, WIDTH):
-        bend += abs(int(third[j]) - 2 * int(second[j]) + int(points[j]))
+        bend = narrow(bend + abs(int(third[j]) - 2 * int(second[j]) + int(points[j])))
     size, slope, bend = added(size), added(slope), added(bend)
     largest, steepest = most(largest), most(steepest)
-    low = upward = high = deep = 0
+    low = upward = high = deep = narrow(0)
     for j in range(member(), n, WIDTH):
-        low += 4 * abs(int(points[j])) < largest
+        low = narrow(low + (narrow(4 * abs(int(points[j]))) < largest))
     for j in range(member(), n - 1, WIDTH):
         point, before = int(second[j]), int(points[j])
-        upward += 8 * point > largest and 8 * before <= largest
-        high += 2 * point > largest and 2 * before <= largest
-        deep += 2 * point < -largest and 2 * before >= -largest
+        upward = narrow(upward + ((narrow(8 * point) > largest) & (narrow(8 * before) <= largest)))
+        high = narrow(high + ((narrow(2 * point) > largest) & (narrow(2 * before) <= largest)))
+        deep = narrow(deep + ((narrow(-2 * point) > largest) & (narrow(-2 * before) <= largest)))
     low, upward, high, deep = added(low), added(upward), added(high), added(deep)
     half = int(math.floor(4.0 * math.pi * size / max(slope, 1) + 0.5))
     microvolts = size * (nanovolts if nanovolts > 0 else UNIT_NANOVOLTS) // (n * fine * 1000)
