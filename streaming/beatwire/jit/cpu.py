@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import numpy
+import numpy as np
 from numba.core import config
 
 from beatwire.jit import bitcode, board, locator, threads
@@ -26,10 +26,10 @@ from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, trees, vector
+from beatwire.kernels import team
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
-from beatwire.kernels import team
 from beatwire.kernels.intake import align, directory, files, ring
 from beatwire.kernels.peaks import classify, past_samples, peak_history
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
@@ -84,7 +84,7 @@ _LOCK = threading.RLock()
 
 def narrow(value: int) -> int:
     """Return ``team.narrow``: LLVM then multiplies and adds vectors of 32 bits."""
-    return numpy.int32(value)  # type: ignore[return-value]
+    return np.int32(value)  # type: ignore[return-value]
 
 
 @functools.cache

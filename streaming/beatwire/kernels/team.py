@@ -53,5 +53,5 @@ def added(value: Number) -> Number:
 
 
 def narrow(value: int) -> int:
-    """Return an integer that fits 32 bits; on a device it is computed with in 32 bits."""
+    """Return an integer that fits 32 bits; machine code computes with it in 32 bits."""
     return value

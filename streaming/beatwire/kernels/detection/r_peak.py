@@ -82,8 +82,7 @@ def write_magnitudes(x: I32, n: int, taps: I32, magnitudes: I32) -> int:
     """Write the magnitudes of ``n`` responses, the first at ``x[half]``, and return the largest.
 
     ``n`` is rounded up to a multiple of ``PADDING``, since one vector of responses costs as much as one response; the
-    samples behind the last are zero. ``filter_block`` may overwrite ``x`` in place, but a second call with the same
-    ``x`` gives the right responses.
+    samples behind the last are zero.
     """
     padded = (n + PADDING - 1) // PADDING * PADDING
     filter_block(x, padded, taps, magnitudes)
