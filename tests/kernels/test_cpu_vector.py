@@ -7,7 +7,19 @@ import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import extremes, llvm, matrix, pair_filter, past, shapes, shuffle, stored_shapes, trees, vector
+from beatwire.jit.x86 import (
+    box,
+    extremes,
+    llvm,
+    matrix,
+    pair_filter,
+    past,
+    shapes,
+    shuffle,
+    stored_shapes,
+    trees,
+    vector,
+)
 from beatwire.kernels.classes import beat_shape, stored_shape
 from beatwire.kernels.detection import nms, ricker, windows
 from beatwire.kernels.peaks import classify, past_samples
@@ -50,6 +62,19 @@ def test_the_filter_by_pairs_is_the_same_with_vectors_of_any_width(monkeypatch: 
         cpu.compiled(pair_filter.filter_block)(x, n, taps, by_wide)
         narrow(x, n, taps, by_narrow)
         assert by_narrow.tolist() == by_wide.tolist()
+
+
+@pytest.mark.skipif(not box.BODIES, reason="the CPU has no AVX-512: the body itself is compiled")
+@pytest.mark.parametrize("half", [0, 1, 5, 9, 40])
+def test_sums_of_boxes_side_by_side_are_those_of_the_body(half: int) -> None:
+    rng = np.random.default_rng(half)
+    for n in (0, 2, 17, 18, 49, *SIZES):
+        a = rng.integers(0, (2**31 - 1) // (2 * half + 1), n + 2 * half).astype(np.int32)
+        expected, found = np.full((2, n + 1), 77, np.int32)
+        ricker.sum_box(a, n, half, expected)
+        cpu.compiled(box.BODIES[ricker.sum_box])(a, n, half, found)
+        assert found.tolist() == expected.tolist()
+        assert found[n] == 77, "nothing is written beyond the end"
 
 
 needs_masks = pytest.mark.skipif(not extremes.BODIES, reason="the CPU has no AVX2: the bodies themselves are compiled")

@@ -1,8 +1,8 @@
 """Bodies that vector instructions replace, with equal results: loops that compilers do not vectorise.
 
-``pair_filter``, ``extremes``, ``matrix``, ``past``, ``trees``, ``shapes`` and ``stored_shapes`` are files of their own.
-Here is the count of a few values below a limit. A replacement stays only if the graph, or the detection alone, is 3 %
-slower without it.
+``box``, ``pair_filter``, ``extremes``, ``matrix``, ``past``, ``trees``, ``shapes`` and ``stored_shapes`` are files of
+their own. Here is the count of a few values below a limit. A replacement stays only if the graph, or the detection
+alone, is 3 % slower without it.
 ``BODIES`` maps each body to its replacement; the body itself is compiled where the CPU lacks the instructions.
 """
 
@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86 import extremes, matrix, pair_filter, past, shapes, stored_shapes, trees
+from beatwire.jit.x86 import box, extremes, matrix, pair_filter, past, shapes, stored_shapes, trees
 from beatwire.jit.x86.llvm import Body, f32, has, i64, row_type, splat
 from beatwire.kernels.detection.ricker import filter_block as scalar_filter_block
 from beatwire.kernels.scores import vae
@@ -49,6 +49,6 @@ def count_below(gate: F32, least: np.float32, values: F32, limit: np.float32) ->
 
 IN_ANY_ORDER = frozenset((vae.inner_product,))  # float32 sums that may be added in any order, as BLAS adds them
 BODIES: dict[Body, Body] = {scalar_count_below: count_below, vae.multiply: matrix.multiply}
-BODIES |= extremes.BODIES | trees.BODIES | shapes.BODIES | stored_shapes.BODIES | past.BODIES
+BODIES |= box.BODIES | extremes.BODIES | trees.BODIES | shapes.BODIES | stored_shapes.BODIES | past.BODIES
 if has(pair_filter.FEATURE):
     BODIES[scalar_filter_block] = pair_filter.filter_block
