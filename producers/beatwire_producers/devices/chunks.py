@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from beatwire.errors import UserError, shown
 from beatwire.kafka.publishing.sender import Headers
+from beatwire.recordings.judged_scale import JudgedScale
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS
 from beatwire.records import I16
@@ -26,7 +27,7 @@ from beatwire.records import I16
 from beatwire_producers.chunk_writer import ChunkWriter
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placed, Placer
-from beatwire_producers.devices.scale import HELD_S, Scale
+from beatwire_producers.devices.scale import HELD_S, scale_of
 
 CHUNK_S = 0.1
 LONGEST_S = 1.0  # a chunk
@@ -128,7 +129,8 @@ class Stream:
         self.placer = Placer(described, note)
         self.chunk_s = CHUNK_S
         self.packets = self.samples = self.messages = 0
-        self._scale: Scale | None = None
+        self._scale: JudgedScale | None = None
+        self._passed = self._renewed = 0  # samples that it has had; what is sent is its signal of this number
         self._least_session = 0  # of what is sent now
         self._writer: ChunkWriter | None = None
         self._key = described.stream.encode()
@@ -195,7 +197,7 @@ class Stream:
         self._signal += placed.packet.samples.shape[1]
         if self._scale is None:
             uv, dtype = self.described.uv, placed.packet.samples.dtype
-            self._scale = Scale(self._rate_hz, self._leads, uv, dtype, self._note)
+            self._scale = scale_of(self._rate_hz, self._leads, uv, dtype, self._note)
         if self._signal >= self._wait_s * self._rate_hz:
             messages += self._end()
         return messages
@@ -203,7 +205,7 @@ class Stream:
     @property
     def _wait_s(self) -> float:
         """Signal of the next message: at first there is enough of it to judge what has no unit."""
-        is_first = self._scale is not None and not self._scale.decided and not self.messages
+        is_first = self._scale is not None and not self._scale.begun
         return max(HELD_S, self.chunk_s) if is_first else self.chunk_s
 
     @property
@@ -217,25 +219,31 @@ class Stream:
         if not waiting:
             return []
         assert self._scale is not None
-        pieces = [placed.packet.samples for placed in waiting]
-        begin, renewed = waiting[0], self._scale.renewed
-        samples = self._scale.samples(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1))
-        if self._scale.renewed > renewed:
-            self._least_session = max(self._session(begin) + 1, round(begin.packet.arrival_s * 1e6))
-            self._writer = None
+        pieces, begin, scale = [placed.packet.samples for placed in waiting], waiting[0], self._scale
+        values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
+        if values.dtype != np.int16:
+            values = values.astype(np.float64)
+        if not scale.begun:
+            scale.begin(values)
+        index, self._passed = self._passed, self._passed + values.shape[1]
         most = max(1, int(min(LONGEST_S * self._rate_hz, _MOST_BYTES / (2 * len(self._leads)))))
-        if samples.shape[1] <= most:
-            return [self._message(begin, 0, samples)]
-        return [self._message(begin, k, samples[:, k : k + most]) for k in range(0, samples.shape[1], most)]
+        messages: list[Message] = []
+        for part in scale.parts(values, index):
+            if part.renewed > self._renewed:
+                self._renewed, self._writer = part.renewed, None
+                self._least_session = max(self._session(begin) + 1, round(begin.packet.arrival_s * 1e6))
+            for k in range(0, part.samples.shape[1], most):
+                samples, offset = part.samples[:, k : k + most], part.first - index + k
+                messages.append(self._message(begin, offset, samples, part.uv_per_unit))
+        return messages
 
     def _session(self, begin: Placed) -> int:
         return max(begin.session, self._least_session)
 
-    def _message(self, begin: Placed, offset: int, samples: I16) -> Message:
-        assert self._scale is not None
+    def _message(self, begin: Placed, offset: int, samples: I16, uv: float) -> Message:
         rate_hz, first, session = self._rate_hz, begin.first + offset, self._session(begin)
         if self._writer is None:
-            self._writer = ChunkWriter(self.described.stream, rate_hz, self._leads, self._scale.uv_per_unit)
+            self._writer = ChunkWriter(self.described.stream, rate_hz, self._leads, uv)
         time_us = begin.time_us + round(offset * 1e6 / rate_hz)
         content = samples.astype("<i2", copy=False).tobytes()  # lead by lead, however they lie in memory
         lead_off = begin.packet.lead_off & ((1 << len(self._leads)) - 1)
@@ -243,7 +251,7 @@ class Stream:
         self.samples += samples.size
         self.messages += 1
         if self._keep is not None:
-            chunk = Chunk(self.described, rate_hz, self._scale.uv_per_unit, session, first, time_us, samples)
+            chunk = Chunk(self.described, rate_hz, uv, session, first, time_us, samples)
             self._keep(chunk)
         charge = begin.packet.battery
         return Message(self._key, value, None if charge is None else [(BATTERY, b"%d" % charge)])

@@ -25,8 +25,8 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.arguments import file_path, number, positive, shown, string, whole
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
-from beatwire.recordings.chunk_scale import ChunkScale
 from beatwire.recordings.columns.tables import floats
+from beatwire.recordings.judged_scale import JudgedScale
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS, check_rate
 from beatwire.service.warmup import compile_kernels
@@ -80,7 +80,8 @@ class Live:
         Names of the 1-12 leads.
     units
         Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for ``beatwire.analyze``, by the names of a
-        table's columns, else by the first two seconds, which are held until then; int16 is ``adc``.
+        table's columns, else by the first two seconds, which are held until then; int16 is ``adc``. What does not
+        change yet is judged later, and what has outgrown int16 anew: the detection then begins anew.
     gain
         ADC units per millivolt; None with ``adc``: not calibrated.
     resolution_uv
@@ -135,7 +136,7 @@ class Live:
         resolution_uv = positive("resolution_uv", resolution_uv, "a positive number of microvolts")
         uv = uv_per_value(units, gain)
         is_exact = gain is not None or not (uv and uv[0])
-        self._scale = ChunkScale(
+        self._scale = JudgedScale(
             self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, lambda text: notes(f"Live: {text}")
         )
         self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
@@ -190,11 +191,10 @@ class Live:
         if unit is not None:
             self._take_unit(unit)
         at = expected if first is None else first
-        if self._scale.decided:
-            return feed.push(self._scale.samples(values, at), at)
-        if values.dtype == np.int16 and not self._held:
+        if not self._scale.begun and values.dtype == np.int16 and not self._held:
             self._scale.take_as_converter()
-            return feed.push(self._scale.samples(values, at), at)
+        if self._scale.begun:
+            return self._push(feed, values, at)
         self._held.append((at, floats(values)))
         if sum(chunk.shape[1] for _, chunk in self._held) < self._scale.held_samples:
             return no_beats(), []
@@ -205,10 +205,16 @@ class Live:
         if not self._held:
             return no_beats(), []
         held, self._held = self._held, []
-        self._scale.decide(np.concatenate([chunk for _, chunk in held], axis=1)[:, : self._scale.held_samples])
-        feed.encoder.uv_per_unit = self._scale.uv_per_unit
-        parts = [feed.push(self._scale.samples(chunk, at), at) for at, chunk in held]
-        return joined([beats for beats, _ in parts]), [alert for _, alerts in parts for alert in alerts]
+        self._scale.begin(np.concatenate([chunk for _, chunk in held], axis=1)[:, : self._scale.held_samples])
+        return _together([self._push(feed, chunk, at) for at, chunk in held])
+
+    def _push(self, feed: Feed, values: Any, first: int) -> Decided:
+        """Push samples; another signal is another session."""
+        decided = []
+        for part in self._scale.parts(values, first):
+            feed.encoder.session, feed.encoder.uv_per_unit = 1 + part.renewed, part.uv_per_unit
+            decided.append(feed.push(part.samples, part.first))
+        return _together(decided)
 
     def wait(self, seconds: float) -> Events:
         """Advance the clock without a chunk, in seconds; return the alerts that follow (``no data`` after 2 s)."""
@@ -254,10 +260,9 @@ class Live:
         UserError
             The chunks before it had another unit, or none.
         """
-        if self._unit is None and not self._scale.decided and not self._held:
+        if self._unit is None and not self._scale.begun and not self._held:
             self._unit = uv
             self._scale.take_unit(uv)
-            self._open().encoder.uv_per_unit = self._scale.uv_per_unit
         elif self._unit != uv:
             got = f"{uv:g} uV a value" if uv else "no unit of voltage"
             raise UserError(f"push: expected the unit of the chunks before in the names of columns; got {got}")
@@ -272,3 +277,8 @@ class Live:
             got = list(array.shape[1:]) if array.shape[0] == 1 and np.ndim(chunk) == 1 else list(array.shape)
             raise UserError(f"push: expected a chunk of shape {shape}; got {got}")
         return array, unit
+
+
+def _together(decided: list[Decided]) -> Decided:
+    """Return what several pushes decided."""
+    return joined([beats for beats, _ in decided]), [alert for _, alerts in decided for alert in alerts]

@@ -44,6 +44,7 @@ class Encoder:
         self.stream, self.rate_hz, self.leads, self.uv_per_unit = stream, rate_hz, leads, uv_per_unit
         self.start_us = start_us
         self.position = 0  # index of the next sample
+        self.session = 1
 
     @property
     def now_us(self) -> int:
@@ -56,7 +57,7 @@ class Encoder:
         for start in range(0, samples.shape[1], most):
             part = samples[:, start : start + most]
             message = encode_chunk(
-                self.stream, 1, self.position, self.now_us, self.rate_hz, self.leads, part,
+                self.stream, self.session, self.position, self.now_us, self.rate_hz, self.leads, part,
                 uv_per_unit=self.uv_per_unit,
             )  # fmt: skip
             self.position += part.shape[1]
