@@ -2,6 +2,7 @@
 
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from beatwire.recordings import read_recording
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import message_of
 
 NUMBER = count()
 
@@ -104,3 +106,94 @@ def test_a_matrix_of_the_challenges_is_read_by_its_header(tmp_path: Path) -> Non
         recording = read_recording(tmp_path / source)
         assert (recording.leads, recording.rate_hz, recording.uv_per_unit) == (names, 500, 1.0)
         assert np.array_equal(recording.samples, digital)
+
+
+OTHERS = {
+    "heart_rate": 72.0, "resp_rate": 60.0, "line_freq": 50.0, "cutoff_freq": 100.0, "frame_rate": 60.0,
+    "bit_rate": 128.0, "ppg_fs": 125.0, "resp.fs": 62.5, "original_fs": 500.0, "notch_hz": 60.0,
+    "ppg.sampling_rate": 64.0,
+}  # fmt: skip
+UV = {"V": 1e6, "mV": 1e3, "uV": 1.0, "µV": 1.0, "nV": 1e-3}
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate=st.sampled_from(["fs", "Fs", "sampling_rate", "ecg_fs", "ecg.fs", "SamplingRate", "data_rate", "rate", None]),
+    others=st.lists(st.sampled_from(sorted(OTHERS)), max_size=4, unique=True), matlab=st.booleans(),
+    each=st.booleans(),
+)  # fmt: skip
+def test_only_a_number_that_is_called_like_the_rate_of_the_samples_is_it(
+    rate: str | None, others: list[str], matlab: bool, each: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"rate{next(NUMBER)}"
+    held: dict[str, Any] = {"ecg_mv": np.random.default_rng(3).uniform(-1, 1, (2, 600))}
+    names = [*others, *([rate] if rate else [])]
+    if rate is None and "original_fs" in others:
+        names.remove("original_fs")  # where nothing else is said, it is taken
+    for name in names:
+        value = np.full(2, OTHERS.get(name, 250.0)) if each else np.array(OTHERS.get(name, 250.0))
+        first, _, last = name.rpartition(".")
+        if matlab and first:
+            held.setdefault(first, {})[last] = value
+        else:
+            held[name] = value
+    with path.open("wb") as file:
+        if matlab:
+            scipy.io.savemat(file, held, appendmat=False)
+        else:
+            np.savez(file, **held)
+    if rate is None:
+        assert message_of(path) == f"{path.name}: expected a sampling rate; the table states none: give --fs, in Hz"
+    assert read_recording(path, fs=None if rate else 250.0).rate_hz == 250
+
+
+def test_a_file_that_states_two_rates_is_one_error(tmp_path: Path) -> None:
+    np.savez(tmp_path / "r.npz", ecg=np.zeros((2, 600)), fs=[250, 500])
+    got = "got 250 Hz by its 'fs', 500 Hz by its 'fs': give --fs"
+    assert message_of(tmp_path / "r.npz") == f"r.npz: expected one sampling rate; {got}"
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    units=st.lists(st.sampled_from(["mV", "uV", "V", "nV", "µV", "adu", "mmHg"]), min_size=2, max_size=2),
+    kind=st.sampled_from(["text", "bytes", "cells"]), name=st.sampled_from(["units", "ecg_units", "channel_units"]),
+    apart=st.booleans(), single=st.booleans(),
+)  # fmt: skip
+def test_each_lead_has_the_unit_that_its_file_states(
+    units: list[str], kind: str, name: str, apart: bool, single: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"units{next(NUMBER)}"
+    units = units[:1] if single else units
+    each = units * 2 if single else units
+    uv = [UV.get(unit, 0.0) for unit in each]
+    mv = np.random.default_rng(4).uniform(-1, 1, (2, 600))
+    rows = np.stack([row * 1000 / (one or 1000.0) for row, one in zip(mv, uv, strict=True)])
+    leads = {"II": rows[0], "V5": rows[1]} if apart else {"ecg": rows}
+    texts = [unit.encode("latin-1") for unit in units] if kind == "bytes" else units
+    with path.open("wb") as file:
+        if kind == "cells":
+            scipy.io.savemat(file, {**leads, name: np.array(units, object), "fs": 250.0}, appendmat=False)
+        else:
+            np.savez(file, **{name: np.array(texts)}, fs=250.0, **leads)
+    if set(units) == {"mmHg"}:
+        return  # no lead at all: whatever the answer, it is said
+    recording = read_recording(path)
+    kept = [k for k, unit in enumerate(each) if unit != "mmHg"]
+    assert len(recording.leads) == len(kept)
+    if all(uv[k] for k in kept):
+        assert np.abs(recording.samples * recording.uv_per_unit / 1000 - mv[kept]).max() <= 0.0006
+    else:
+        assert recording.uv_per_unit == 0
+        assert "not calibrated" in " ".join(recording.notes)
+
+
+def test_what_is_behind_the_first_array_of_a_file_is_said(tmp_path: Path) -> None:
+    with (tmp_path / "r.npy").open("wb") as file:
+        np.save(file, np.linspace(-1, 1, 500) ** 3)
+        np.save(file, np.zeros(9))
+    assert "left out: 200 bytes behind the first array" in read_recording(tmp_path / "r.npy", fs=250).notes
+
+
+def test_the_name_of_a_person_is_no_lead(tmp_path: Path) -> None:
+    np.savez(tmp_path / "r.npz", ecg=np.linspace(-1, 1, 500) ** 3, fs=250, patient_name="A B", name="A B")
+    assert read_recording(tmp_path / "r.npz").leads == ("lead 0",)

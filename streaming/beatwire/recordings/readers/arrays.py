@@ -5,7 +5,6 @@ or an interval; and names of the leads. Leads lie along the shorter side of an a
 for arrays in memory.
 """
 
-import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,19 +18,9 @@ from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import Behaviour, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, meaning
-from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, Recording
+from beatwire.recordings.readers.stated import stated_names, stated_rate, stated_units
+from beatwire.recordings.record import MAX_LEADS, Recording
 
-_RATE = re.compile(
-    r"(.*[._])?(fs|f_s|fsamp|sfreq|sf|sr|srate|fs_?ecg|rate|"
-    r"samp\w*_?rate|samp\w*_?freq\w*|freq\w*|rate_hz|fs_hz|hz)",
-    re.IGNORECASE,
-)
-_INTERVAL = re.compile(r"((.*[._])?(dt|delta_?t|samp\w*_?(interval|period))|(.*\.)?interval)", re.IGNORECASE)  # s
-_ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
-_NAMES = re.compile(
-    r"(.*[._])?(leads?|lead_names?|channels?|channel_names?|ch_names?|sig_names?|names?|labels?)", re.IGNORECASE
-)
-_UNITS = re.compile(r"(.*[._])?(units?|sig_units?)", re.IGNORECASE)
 _RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 _SHOWN = 3  # names in an error
 _MOST = 200  # arrays that are looked at
@@ -51,9 +40,12 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
             opened = np.load(file, allow_pickle=False)
             one = isinstance(opened, np.ndarray)
             arrays = {path.stem: opened} if one else _plain(path.name, opened)
+            behind = path.stat().st_size - file.tell() if one else 0
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
-    return _recording(path, arrays, fs, column, gain)
+    recording = _recording(path, arrays, fs, column, gain)
+    left = (f"left out: {behind} bytes behind the first array",) if behind > 0 else ()
+    return replace(recording, notes=(*left, *recording.notes))
 
 
 def _plain(where: str, opened: Any) -> dict[str, Any]:
@@ -109,8 +101,9 @@ def _recording(
 ) -> Recording:
     """Return the recording of named arrays."""
     where = path.name
-    fs, notes = _rate(where, arrays, fs)
-    units = None if gain is not None else _units(arrays)
+    fs, notes = stated_rate(where, arrays, fs)
+    each = [] if gain is not None else stated_units(arrays)
+    units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
@@ -145,14 +138,25 @@ def _recording(
             notes.append(f"leads are the {rows.shape[0]} columns of {name!r}")
         if len(rows) > MAX_LEADS and column is None:
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(rows)} (choose with --column)")
-        given = _names(arrays, len(rows))
-    if rows is not None and not samples and len(rows) <= MAX_LEADS:
+        given = stated_names(arrays, len(rows))
+    if each and units is None:
+        if rows is not None and len(each) in (1, len(rows)):
+            names = given or [f"lead {k}" for k in range(len(rows))]
+            given = [f"{lead} ({unit})" for lead, unit in zip(names, each * (len(rows) // len(each)), strict=True)]
+        elif rows is None and len(samples) == len(each):
+            samples = {f"{n} ({unit})": a for (n, a), unit in zip(samples.items(), each, strict=True)}
+        else:
+            notes.append(f"its units, {', '.join(each)}, are not one for each lead: they are not used")
+            each = []
+    if rows is not None and not samples and len(rows) <= MAX_LEADS and (units or not each):
         recording = from_array(
             np.ascontiguousarray(rows), fs, leads=given, units=units, gain=gain, column=column, where=where
         )
-    elif rows is None and len(samples) == 1:
+    elif rows is None and len(samples) == 1 and (units or not each):
         (one,) = samples.values()
-        recording = from_array(one, fs, leads=_names(arrays, 1), units=units, gain=gain, column=column, where=where)
+        recording = from_array(
+            one, fs, leads=stated_names(arrays, 1), units=units, gain=gain, column=column, where=where
+        )
     else:
         leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
         recording = from_array({**samples, **dict(leads)}, fs, units=units, gain=gain, column=column, where=where)
@@ -174,41 +178,6 @@ def _rises(values: Any) -> bool:
     return values.dtype.kind in "Mm" or behaviour(values) in _RISING
 
 
-def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
-    """Return the sampling rate of a file: the number that is called so, or that of the user; and a note."""
-    numbers = {n: _number(a) for n, a in arrays.items() if a.size == 1}
-    rates = {n: hz for n, hz in numbers.items() if hz and _RATE.fullmatch(n)}
-    is_interval = not rates
-    rates = rates or {n: 1 / s for n, s in numbers.items() if s and _INTERVAL.fullmatch(n)}
-    rates = {n: hz for n, hz in rates.items() if MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
-    if len(set(rates.values())) > 1:
-        rates = {n: hz for n, hz in rates.items() if _ECG.search(n)} or rates
-    if len(set(rates.values())) > 1 and fs is None:
-        found = ", ".join(f"{hz:g} Hz by its {n!r}" for n, hz in rates.items())
-        raise UserError(f"{where}: expected one sampling rate; got {found}: give --fs")
-    if len(set(rates.values())) != 1:
-        return fs, []
-    name, hz = next(iter(rates.items()))
-    if fs is None:
-        return hz, [f"rate: {hz:g} Hz, by its {name!r}"]
-    if abs(fs - hz) > 0.01 * hz and is_interval:  # its unit, or what it is between, may be another
-        return fs, [f"rate: {fs:g} Hz, as given; its {name!r} would be {hz:g} Hz"]
-    if abs(fs - hz) > 0.01 * hz:
-        raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
-    return fs, []
-
-
-def _number(value: Any) -> float | None:
-    """Return the number that an array of one element holds, or states in text; None if it is none."""
-    one = value.item()
-    if isinstance(one, str):
-        one = re.sub(r"\s*hz$", "", one.strip(), flags=re.IGNORECASE)
-    try:
-        return float(one) if isinstance(one, int | float | str) else None
-    except ValueError:
-        return None
-
-
 def _said(name: str, value: Any) -> str:
     """Return the name of an array and what it is, for an error."""
     kinds = {"U": "text", "S": "text", "O": "cells or objects", "c": "complex numbers", "b": "true and false",
@@ -222,17 +191,3 @@ def _best_named(numeric: dict[str, Any]) -> list[str]:
     called = {name: meaning(name.rpartition(".")[2]) for name in numeric}
     leads = [name for name, what in called.items() if what is Meaning.LEAD]
     return leads or [name for name, what in called.items() if what is not Meaning.OTHER] or list(numeric)
-
-
-def _units(arrays: dict[str, Any]) -> str | None:
-    """Return the unit of voltage that a file states for all leads; None if it states none."""
-    texts = {str(t).strip() for n, a in arrays.items() if a.dtype.kind == "U" and _UNITS.fullmatch(n) for t in a.flat}
-    return next(iter(texts)) if len(texts) == 1 and all(uv_per_unit_of(text) for text in texts) else None
-
-
-def _names(arrays: dict[str, Any], count: int) -> list[str] | None:
-    """Return the names of so many leads that a file holds; None if it holds none."""
-    for name, a in arrays.items():
-        if a.dtype.kind in "UO" and a.size == count and _NAMES.fullmatch(name):
-            return [str(one).strip() for one in np.ravel(a)]
-    return None

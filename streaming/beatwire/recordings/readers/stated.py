@@ -1,0 +1,124 @@
+"""What a file of arrays states beside its samples: the sampling rate, the units and the names of the leads.
+
+A number is the rate if its name says so: alone, behind a word for the recording, or in a structure. A name with another
+word (``heart_rate``, ``line_freq``, ``resp_fs``) is that of another rate. Of several rates an ECG's counts first, then
+one whose name has no other word.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.names import Meaning, canonical_unit, is_unscaled, meaning
+from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
+
+_RECORDING = r"(?:(?:ecg|ekg|adc|daq|data|signals?|sig|acq\w*|rec|record\w*|device|channels?|leads?|ch)[_ ])?"
+_SAMPLING = r"f_?s|fsamp|s_?freq|sf|sr|srate|fs_?(?:ecg|hz)|samp\w*_?rate(?:_hz)?|samp\w*_?freq\w*"
+_OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz)", re.IGNORECASE)
+_ANY = re.compile(rf"(?:.*[_ ])?(?:{_SAMPLING})", re.IGNORECASE)  # of another time, or another signal
+_INTERVAL = re.compile(r"(?:.*_)?(?:dt|delta_?t|samp\w*_?(?:interval|period))|interval", re.IGNORECASE)  # s
+_ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
+_LEADS = re.compile(
+    r"(?:.*_)?(?:leads?|channels?|(?:lead|channel|ch|sig|signal|column)_?(?:names?|labels?))", re.IGNORECASE
+)
+_NAMES = re.compile(r"names?|labels?", re.IGNORECASE)  # of several leads; one may be a person's
+_UNITS = re.compile(rf"{_RECORDING}units?", re.IGNORECASE)
+
+
+def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
+    """Return the sampling rate of a file: the number that is called so, or that of the user; and a note.
+
+    Raises
+    ------
+    UserError
+        It states several rates and the user gives none, or the user gives another one.
+    """
+    numbers = {name: found for name, a in arrays.items() if (found := _numbers(a))}
+    rates = {name: several for name, several in numbers.items() if all(map(_is_rate, several))}
+    by_name = [{n: hz for n, hz in rates.items() if of.fullmatch(_last(n)) and not _is_other(n)} for of in (_OWN, _ANY)]
+    rates = {n: hz for group in by_name for n, hz in group.items() if _ECG.search(n)} or by_name[0] or by_name[1]
+    is_interval = not rates
+    if is_interval:
+        rates = {n: [1 / s for s in several if s] for n, several in numbers.items() if _INTERVAL.fullmatch(_last(n))}
+        rates = {n: several for n, several in rates.items() if several and all(map(_is_rate, several))}
+    stated = {hz for several in rates.values() for hz in several}
+    if len(stated) > 1 and fs is None:
+        got = ", ".join(f"{hz:g} Hz by its {n!r}" for n, several in rates.items() for hz in dict.fromkeys(several))
+        raise UserError(f"{where}: expected one sampling rate; got {got}: give --fs")
+    if len(stated) != 1:
+        return fs, []
+    name, hz = next(iter(rates)), stated.pop()
+    if fs is None:
+        return hz, [f"rate: {hz:g} Hz, by its {name!r}"]
+    if abs(fs - hz) > 0.01 * hz and is_interval:  # its unit, or what it is between, may be another
+        return fs, [f"rate: {fs:g} Hz, as given; its {name!r} would be {hz:g} Hz"]
+    if abs(fs - hz) > 0.01 * hz:
+        raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
+    return fs, []
+
+
+def stated_units(arrays: Mapping[str, Any]) -> list[str]:
+    """Return the units that a file states for its leads: none, one for all, or one for each.
+
+    A unit is a voltage, that of a converter (``adc``), or that of another quantity; others say nothing.
+    """
+    texts = [text for n, a in arrays.items() if _UNITS.fullmatch(_last(n)) for text in _texts(a)]
+    units = ["adc" if is_unscaled(canonical_unit(text)) else text for text in texts]
+    if any(uv_per_unit_of(unit) == 0 and unit != "adc" for unit in units):
+        return []
+    return units[:1] if len(set(map(str.casefold, units))) == 1 else units
+
+
+def stated_names(arrays: Mapping[str, Any], count: int) -> list[str] | None:
+    """Return the names of so many leads that a file holds; None if it holds none."""
+    for name, a in arrays.items():
+        of = (_LEADS, _NAMES) if count > 1 else (_LEADS,)
+        if any(one.fullmatch(_last(name)) for one in of) and len(found := _texts(a)) == count:
+            return found
+    return None
+
+
+def _last(name: str) -> str:
+    """Return the name of an array without those of the structures that it is in."""
+    return name.rpartition(".")[2]
+
+
+def _is_other(name: str) -> bool:
+    """Return True if a name, or that of a structure that it is in, is that of another signal."""
+    return not _ECG.search(name) and any(meaning(re.sub(_SAMPLING, "", part)) is Meaning.OTHER for part in _parts(name))
+
+
+def _parts(name: str) -> Sequence[str]:
+    return [part for part in re.split(r"[.]", name) if part and not _OWN.fullmatch(part)]
+
+
+def _is_rate(hz: float) -> bool:
+    return MIN_RATE_HZ <= hz <= MAX_RATE_HZ
+
+
+def _numbers(value: Any) -> list[float]:
+    """Return the number that an array holds or states in text, or one for each lead; none if it holds others."""
+    if value.dtype.kind in "iuf":
+        return [float(one) for one in value.flat] if 1 <= value.size <= MAX_LEADS else []
+    if value.size != 1:
+        return []
+    one = value.item()
+    one = one.decode("latin-1") if isinstance(one, bytes) else one
+    if isinstance(one, str):
+        one = re.sub(r"\s*hz$", "", one.strip(), flags=re.IGNORECASE)
+    try:
+        return [float(one)] if isinstance(one, int | float | str) else []
+    except ValueError:
+        return []
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of an array: its elements, or its cells; none if one is no text."""
+    if value.dtype.kind not in "USO" or value.size > MAX_LEADS * MAX_LEADS:
+        return []
+    cells = [one.decode("latin-1") if isinstance(one, bytes) else one for one in np.ravel(value).tolist()]
+    return [one.strip() for one in cells] if all(isinstance(one, str) for one in cells) else []
