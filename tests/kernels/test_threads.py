@@ -9,7 +9,6 @@ from beatwire.backends.cpu import CPU
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
 from beatwire.kernels.table import OverItems
-from beatwire.model.waveform import network_of
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, RawTick
@@ -20,7 +19,7 @@ from beatwire_producers.ward import ward
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_calls import judged_again
-from small_network import small_arrays
+from small_network import small_network
 
 
 def drawn_ward(streams: int, seed: int, ticks: int) -> list[RawTick]:
@@ -70,7 +69,7 @@ def test_graphs_of_several_threads_at_a_time_have_the_output_of_one() -> None:
 
 
 def test_doubtful_peaks_are_judged_equally_by_any_number_of_threads() -> None:
-    network = network_of(small_arrays(np.random.default_rng(1)))
+    network = small_network(1)
     alone = judged_again(CPU, network, 200)
     with threads.using(4, 1):
         np.testing.assert_array_equal(judged_again(CPU, network, 200), alone)

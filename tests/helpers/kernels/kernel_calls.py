@@ -23,7 +23,6 @@ from beatwire.model.checkpoint import load_model
 from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.model.trees import load_trees
 from beatwire.model.ventricular import load_ventricular_judges
-from beatwire.model.waveform import network_of
 from beatwire.offline import analyzer
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
@@ -38,7 +37,7 @@ from beatwire.records.waveform import LogitTables, RiskChanges, WaveNetwork
 from beatwire.stages.detection.doubt import Judge, blocks_of, grid_for, judge_again, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
-from small_network import small_arrays
+from small_network import small_network
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +76,7 @@ DOUBTFUL = np.array([[0.5, 1.0, 1.0], [-2.0, 2.0, 2.0], [-99.0, np.nan, np.nan]]
 
 def of_doubt() -> None:
     """Call the kernels of doubtful peaks, which only the detector with a network uses."""
-    network = network_of(small_arrays(np.random.default_rng(2), depth=1))
+    network = small_network(2, depth=1)
     assert (judged_again(CPU, network, 4)[0, :2, 0] != DOUBTFUL[:2, 0]).all()
 
 

@@ -21,7 +21,7 @@ from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANS
 from beatwire.jit.precompile import table
 from beatwire.jit.threads import helpers
-from beatwire.model.waveform import network_of, save_waveform
+from beatwire.model.waveform import save_waveform
 from beatwire.offline import analyzer
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.passes import SamplesInPlace
@@ -35,7 +35,7 @@ from fast_hearts import heart, units
 from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
-from small_network import small_arrays
+from small_network import small_network
 
 ALIKE = {"cut_window", "compare_with_history", "write_terms"}  # where sums of floats may be rounded otherwise
 
@@ -156,7 +156,7 @@ def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(
 
 
 def test_doubtful_peaks_are_judged_as_on_the_cpu_to_the_bit() -> None:
-    network = network_of(small_arrays(np.random.default_rng(2), depth=1))
+    network = small_network(2, depth=1)
     expected = judged_again(CPU, network, 4)
     assert len(np.unique(expected[:, :2, 0])) > 4, "expected logits of the network"
     card = Twins()

@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from beatwire.model.waveform import network_of
+from beatwire.records.waveform import WaveNetwork
 
 DEPTH, CHANNELS = 2, 16
 
@@ -22,3 +24,8 @@ def small_arrays(rng: np.random.Generator, depth: int = DEPTH, h: int = CHANNELS
         "compressed": np.rint(30 * np.arcsinh(np.arange(1024) / 32)).astype(np.int16),
         "combination": np.array([[0.0, 0.1, 0.8, 0.0], [-1.0, 0.2, 0.7, 0.2]]),
     }  # fmt: skip
+
+
+def small_network(seed: int = 0, depth: int = DEPTH) -> WaveNetwork:
+    """A network of random integers."""
+    return network_of(small_arrays(np.random.default_rng(seed), depth))
