@@ -35,7 +35,7 @@ from fast_hearts import heart, units
 from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
-from small_network import small_network
+from small_network import small_arrays, small_network
 
 ALIKE = {"cut_window", "compare_with_history", "write_terms"}  # where sums of floats may be rounded otherwise
 
