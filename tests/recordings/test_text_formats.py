@@ -124,8 +124,11 @@ REFUSED = {
     "commas of two kinds": (
         table("").replace(".", ","),
         "x.csv: expected a delimiter other than the decimal sign; got '9,995,0,0060,0,0060', in which a comma"),
-    "a second head": (
-        table("time,I,II\n"), "x.csv: expected a time in every row of column 'time'; row 1501 has 'time'"),
+    "a line of text between rows": (table("sensor lost\n"), "x.csv: expected 3 columns in every line; line 1502 has 1"),
+    "another table after the rows": (
+        table("") + "Resp\n" + "0.1,0.2\n" * 99, "x.csv: expected 3 columns in every line; line 2001 has 1"),
+    "two recordings with their heads": (
+        2 * table(""), "x.csv: expected times that rise in column 'time'; got 9.995 then 0 (rows 1999 and 2000); the"),
     "times of two recordings": (
         table("") + "".join(f"{t:.3f},{v:.4f},{v:.4f}\n" for t, v in zip(T, MV, strict=True)),
         "x.csv: expected times that rise in column 'time'; got 9.995 then 0 (rows"),

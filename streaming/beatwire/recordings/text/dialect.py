@@ -21,7 +21,8 @@ from beatwire.tables import cells_at_blanks
 
 MISSING_CELLS = (
     "", "-", "--", "na", "nan", "n/a", "#n/a", "null", "none", "inf", "-inf", "+inf", "infinity", "-infinity", "?", "*",
-    "<na>",
+    "<na>", "nil", "missing", "undefined", "---", ".", "!", "\\n", "#nv", "#value!", "#div/0!", "#ref!", "#num!",
+    "#name?", "1.#qnan", "-1.#ind", "1.#inf", "-1.#inf", "nan(ind)", "-nan(ind)", "-nan", "+nan",
 )  # fmt: skip
 """Cells of a sample without a value, case-folded."""
 
@@ -36,6 +37,7 @@ _TIME = re.compile(
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?)\]?"
 )
 _DELIMITERS = ("\t", ";", "|", ",", " ")
+_FEW = 0.02  # of the rows may be none: a text after them
 _FEWEST_ROWS = 50  # in so many rows of decimals one has a leading zero
 
 
@@ -91,6 +93,18 @@ def kind_of(cell: str, decimal: str) -> str:
     return "time" if _TIME.fullmatch(cell) else "text"
 
 
+def kinds_of(rows: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return what most cells of each column are; missing ones do not count."""
+    cells = [c for c in (split_row(row, dialect.delimiter) for row in rows) if len(c) == dialect.width]
+    found = []
+    for column in zip(*cells, strict=True):
+        counts = Counter(kind_of(cell, dialect.decimal) for cell in column)
+        counts.pop("missing", None)
+        kind = max(("number", "time"), key=lambda k: counts[k])
+        found.append(kind if counts[kind] >= 0.25 * counts.total() > 0 else "text" if counts else "missing")
+    return found
+
+
 def split_row(row: str, delimiter: str) -> list[str]:
     """Return the cells of a row, without blanks and quotes around them.
 
@@ -142,7 +156,8 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
     best = max(score for score, _ in found)
     likely = [dialect for score, dialect in found if score >= best - 1e-9]
     chosen = likely[0]
-    if chosen.delimiter == "," and Dialect("", ",", 1) in likely and _is_decimal_comma(rows, before):
+    near = [dialect for score, dialect in found if score >= best - _FEW]
+    if chosen.delimiter == "," and Dialect("", ",", 1) in near and _is_decimal_comma(rows, before):
         chosen = Dialect("", ",", 1)
     single = ";" if ";" not in text else "\t"
     return chosen if chosen.delimiter else chosen._replace(delimiter="," if chosen.decimal == "." else single)
@@ -192,7 +207,8 @@ def _is_decimal_comma(rows: Sequence[str], before: str) -> bool:
     if before and not any(is_number(name) for name in names):
         return len(names) == 1
     cells = [row.strip().strip("'\"").split(",") for row in rows]
-    if not all(len(c) == 2 and re.fullmatch(r"[+-]?\d+", c[0]) and c[1].isdigit() for c in cells):
+    cells = [c for c in cells if len(c) == 2 and re.fullmatch(r"[+-]?\d+", c[0]) and c[1].isdigit()]
+    if len(cells) < (1 - _FEW) * len(rows):
         return False
     whole, part = np.array([float(c[0]) for c in cells]), np.array([float(c[1]) for c in cells])
     if behaviour(whole) in (Behaviour.CLOCK, Behaviour.TURNS) or _counts(whole):

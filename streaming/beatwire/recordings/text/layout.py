@@ -9,7 +9,6 @@ may lack the name of row numbers; a row of units; remarks and statements (``beat
 
 import re
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +24,7 @@ from beatwire.recordings.text.dialect import (  # fmt: skip
     is_missing,
     is_number,
     kind_of,
+    kinds_of,
     split_row,
     with_groups,
 )
@@ -99,9 +99,11 @@ def read_layout(path: Path) -> Layout:
     filled = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not filled:
         raise UserError(f"{where}: expected rows of numbers; the file is empty")
-    rows = filled[-_SAMPLE_LINES:] if len(filled) > 40 else filled
+    rows = [line for line in filled if re.search(r"\d", line)] or filled
+    rows = rows[-_SAMPLE_LINES:] if len(filled) > 40 else filled
     rows = rows[len(rows) // 4 :] if len(filled) > 40 else rows
-    before = next((a for a, b in pairwise(lines) if _is_row_of_digits(b) and not _is_row_of_digits(a)), "")
+    first_digits = next((k for k, line in enumerate(lines) if _is_row_of_digits(line)), 0)
+    before = lines[first_digits - 1] if first_digits else ""
     dialect = dialect_of(rows, "" if is_statement(before) else before)
     if is_comma_twice(filled, dialect):
         raise UserError(
@@ -109,7 +111,7 @@ def read_layout(path: Path) -> Layout:
             "comma seems to be both"
         )
     dialect = with_groups(filled, dialect)
-    begin = _first_row(lines, dialect, _kinds(rows, dialect))
+    begin = _first_row(lines, dialect, kinds_of(rows, dialect))
     if begin is None:
         is_empty = any(is_missing(c) for line in rows for c in split_row(line, dialect.delimiter))
         got = "there is no value in it" if is_empty else "there is nothing after the header"
@@ -144,18 +146,6 @@ def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_row_of_digits(line: str) -> bool:
     return re.fullmatch(r"\s*[+-]?\d+,\d+\s*", line.replace('"', "")) is not None
-
-
-def _kinds(rows: Sequence[str], dialect: Dialect) -> list[str]:
-    """Return what most cells of each column are; missing ones do not count."""
-    cells = [c for c in (split_row(row, dialect.delimiter) for row in rows) if len(c) == dialect.width]
-    found = []
-    for column in zip(*cells, strict=True):
-        counts = Counter(kind_of(cell, dialect.decimal) for cell in column)
-        counts.pop("missing", None)
-        kind = max(("number", "time"), key=lambda k: counts[k])
-        found.append(kind if counts[kind] >= 0.25 * counts.total() > 0 else "text" if counts else "missing")
-    return found
 
 
 def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.text.layout import Layout, read_layout
+from beatwire.recordings.text.strays import without_strays
 from beatwire.recordings.text.turned import leads_in_columns
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
@@ -48,7 +50,11 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
         There is no such column, a column holds no numbers, or the times do not rise evenly.
     """
     with leads_in_columns(path) as (table, notes):
-        return _read_text(table, fs, column, gain, xp, notes)
+        try:
+            return _read_text(table, fs, column, gain, xp, notes)
+        except UserError as error:
+            with _rows_alone(table, error) as (cleaned, said):
+                return _read_text(cleaned, fs, column, gain, xp, (*notes, *said))
 
 
 def _read_text(
@@ -100,7 +106,31 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
     The rate and the unit are those of the first block. Times are compared with those of the rows before each block.
     """
     with leads_in_columns(path) as (table, notes):
-        yield from _text_blocks(table, fs, column, gain, rows, notes)
+        done = 0
+        try:
+            for block in _text_blocks(table, fs, column, gain, rows, notes):
+                yield block
+                done += 1
+        except UserError as error:
+            with _rows_alone(table, error) as (cleaned, said):
+                for k, block in enumerate(_text_blocks(cleaned, fs, column, gain, rows, notes)):
+                    if k >= done:
+                        yield block._replace(notes=(*said, *block.notes)) if k == done else block
+
+
+@contextmanager
+def _rows_alone(path: Path, error: UserError) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Yield the path of a table without the lines that are no rows, and notes; raise the error if there are none.
+
+    An error in what remains says which lines were left out.
+    """
+    with without_strays(path, read_layout(path)) as found:
+        if found is None:
+            raise error
+        try:
+            yield found
+        except UserError as remaining:
+            raise UserError("; ".join((str(remaining), *found[1]))) from None
 
 
 def _text_blocks(
@@ -120,7 +150,7 @@ def _text_blocks(
             notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
             clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
-            notes += (*clock.notes, *roles.notes(layout.names))
+            notes += (*clock.notes, *roles.notes(layout.names), *_cut_note(path, layout))
         position = clock.positions(read.table, read.written)
         length = len(table[0]) if position is None else int(position[-1]) + 1
         leads = roles.leads

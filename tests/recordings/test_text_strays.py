@@ -1,0 +1,78 @@
+"""Lines of a text table that are no rows: remarks, names that come again, and what stands after the last row."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beatwire.recordings import read_blocks, read_recording
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+MV = np.random.default_rng(3).uniform(-1, 1, 600).round(4)
+REMARKS = ("# artefact", "#", "% rest", "// button, pressed", "-----", "=====", "[Data]", "# 1.0, 2.0")
+AFTER = (
+    "END OF FILE", "EOF", "Total{d}600", "mean{d}0.01", "Number of samples: 600", "Duration{d}2.4 s{d}",
+    "--- end ---", "// done", "\x1a", "[End]",
+)  # fmt: skip
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    delimiter=st.sampled_from(",;\t| "), has_clock=st.booleans(), comma=st.booleans(), has_names=st.booleans(),
+    remarks=st.dictionaries(st.integers(1, 599), st.sampled_from(REMARKS), max_size=3),
+    again=st.sets(st.integers(1, 599), max_size=2), after=st.lists(st.sampled_from(AFTER), max_size=3),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]), end=st.sampled_from(["\n", "\r\n"]),
+    packed=st.booleans(), last=st.booleans(),
+)  # fmt: skip
+def test_lines_that_are_no_rows_are_left_out_and_said(
+    tmp_path_factory: pytest.TempPathFactory, delimiter: str, has_clock: bool, comma: bool, has_names: bool,
+    remarks: dict[int, str], again: set[int], after: list[str], encoding: str, end: str, packed: bool, last: bool,
+) -> None:  # fmt: skip
+    sign = "," if comma and delimiter != "," else "."
+    rows = [f"{v:.4f}".replace(".", sign) for v in MV]
+    names, fs = "ecg (mV)", 250.0
+    if has_clock:
+        rows = [f"{k / 250:.3f}".replace(".", sign) + delimiter + row for k, row in enumerate(rows)]
+        names, fs = f"time{delimiter}ecg_mV", None  # type: ignore[assignment]
+    lines = [names] if has_names else []
+    for k, row in enumerate(rows):
+        lines += [remarks[k]] if k in remarks else []
+        lines += [names, row] if k in again and has_names else [row]
+    lines += [line.format(d=delimiter) for line in after]
+    folder = tmp_path_factory.mktemp("strays")
+    text = end.join(lines) + end * (last or not after)
+    (folder / "x.csv").write_bytes((gzip.compress if packed else bytes)(text.encode(encoding)))
+    recording = read_recording(folder / "x.csv", fs=fs, lead="all")
+    assert (recording.rate_hz, recording.samples.shape) == (250, (1, 600)), recording.notes
+    uv = recording.samples[0] * recording.uv_per_unit
+    assert np.abs(uv / 1000 - MV).max() < 0.001 or not has_names
+    said = " ".join(recording.notes)
+    assert ("remark" in said) >= bool(remarks)
+    assert ("names come again" in said) == bool(again and has_names)
+    blocks = [*read_blocks(folder / "x.csv", fs=fs, samples=250)]
+    joined = np.concatenate([block.samples[0] * block.uv_per_unit for block in blocks])
+    assert np.abs(joined - uv).max() <= 2 * recording.uv_per_unit
+    assert [note for block in blocks for note in block.notes if ": left out" in note and "cut" not in note] == [
+        note for note in recording.notes if ": left out" in note and "cut" not in note
+    ]
+
+
+def test_the_notes_name_the_first_line(tmp_path: Path) -> None:
+    rows = [f"{k / 250:.3f},{v:.4f}" for k, v in enumerate(MV)]
+    rows[100:100] = ["# one"]
+    rows[200:200] = ["# two", "time,ecg"]
+    (tmp_path / "x.csv").write_text("\n".join(["time,ecg", *rows, "END", "600 rows"]) + "\n")
+    assert read_recording(tmp_path / "x.csv").notes[:3] == (
+        "2 lines are remarks, first line 102 ('# one'): left out",
+        "the names come again in line 203 ('time,ecg'): left out",
+        "2 lines after the last row are none, from line 605 ('END'): left out",
+    )
+
+
+def test_a_table_with_many_lines_of_text_after_its_rows_is_refused(tmp_path: Path) -> None:
+    rows = [f"{k / 250:.3f},{v:.4f}" for k, v in enumerate(MV)]
+    (tmp_path / "x.csv").write_text("\n".join(["time,ecg", *rows, *["a word"] * 60]) + "\n")
+    with pytest.raises(Exception, match=r"x.csv: expected 2 columns in every line; line 602 has 1"):
+        read_recording(tmp_path / "x.csv")
