@@ -65,6 +65,20 @@ def test_each_lead_has_its_own_size_and_sizes_that_differ_otherwise_are_said(tmp
     assert any("the head states sizes of a count that differ" in note for note in recording.notes)
 
 
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    per_mv=st.permutations([100, 200, 400]),
+    form=st.sampled_from(["gain {l}: {n}/mV", "{l}: {n} adu/mV", "{l} = {n} counts per mV"]),
+    comma=st.sampled_from([", ", "; ", "\n", "\n# "]), sign=st.sampled_from(SIGNS),
+)  # fmt: skip
+def test_the_size_of_each_lead_may_stand_in_one_line_with_the_others(
+    per_mv: list[int], form: str, comma: str, sign: str
+) -> None:
+    leads = ["I", "II", "V5"]
+    line = sign + comma.join(form.format(l=lead, n=n) for lead, n in zip(leads, per_mv, strict=True))
+    assert StatedScale.of(line.splitlines()).uv_per_count(leads) == [1000 / n for n in per_mv]
+
+
 def test_numbers_in_volts_and_names_of_columns_have_no_size_of_a_count(tmp_path: Path) -> None:
     assert _read(tmp_path, ["5 uV/LSB"], name="ecg (uV)").uv_per_unit == 1
     assert not any("states" in note for note in _read(tmp_path, ["Gain: 24"], name="ecg (mV)").notes)

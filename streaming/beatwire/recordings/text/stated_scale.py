@@ -67,10 +67,11 @@ class StatedScale:
         stated, unclear = [], ""
         for line in map(without_comment, lines):
             plain = re.sub(r"[µμ]", "u", line.strip().strip("\"'").replace('"', "").casefold())
-            sizes = _sizes_in(plain)
-            if sizes:
-                stated.append((plain, sizes))
-            elif _UNCLEAR.fullmatch(plain) and not _NOT_A_STEP.search(plain):
+            found = [(words, sizes) for words in _statements_in(plain) if (sizes := _sizes_in(words))]
+            stated += found
+            if found:
+                continue
+            if _UNCLEAR.fullmatch(plain) and not _NOT_A_STEP.search(plain):
                 unclear = unclear or line[:60].replace("\t", " ")
         return StatedScale(tuple(stated), unclear)
 
@@ -99,6 +100,16 @@ def _is_of_a_lead(words: str) -> bool:
     """Return True if one of the words before the sign of a statement is the name of a lead."""
     before = re.split(r"[\s()\[\]]+", re.split("[=:;,]", words)[0])
     return any(meaning(lead) is Meaning.LEAD for word in before if (lead := bare_lead(word)))
+
+
+def _statements_in(line: str) -> list[str]:
+    """Return the parts of a line between commas if several state sizes, else the line.
+
+    >>> _statements_in("gain i: 200/mv, gain ii: 100/mv"), _statements_in("gain: 200, 100 /mv")
+    (['gain i: 200/mv', 'gain ii: 100/mv'], ['gain: 200, 100 /mv'])
+    """
+    parts = re.split(r"[,;]\s+", line)
+    return parts if sum(bool(_sizes_in(part)) for part in parts) > 1 else [line]
 
 
 def _sizes_in(line: str) -> tuple[float, ...]:
