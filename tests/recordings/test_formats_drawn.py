@@ -22,8 +22,8 @@ SIZES = {"SS": 16, "US": 16, "SB": 8, "UB": 8, "SL": 32, "UL": 32}
 OF_ECG = st.sampled_from(["ECG", "EKG1-EKG2", "ECG II", "V5", "Lead I", "MLII"])
 OF_OTHERS = st.sampled_from([("Resp", "V"), ("Fp1-F7", "uV"), ("C3-A2", "uV"), ("SpO2", "%"), ("LOC", "uV"),
                              ("O1", "mV"), ("Status", "Boolean"), ("EMG Chin", "uV"), ("HRV", "ms")])  # fmt: skip
-UNITS = {"mV": 1000.0, "MilliVol": 1000.0, "mvolt": 1000.0, "uV": 1.0, "microvol": 1.0, "\u00b5V": 1.0, "V": 1e6,
-         "Volts": 1e6, "nV": 1e-3, "": 0.0, "adu": 0.0}  # fmt: skip
+UNITS = {"mV": 1000.0, "MilliVol": 1000.0, "mvolt": 1000.0, "uV": 1.0, "microvol": 1.0, "\u00b5V": 1.0,
+         "\u00c2\u00b5V": 1.0, "V": 1e6, "Volts": 1e6, "nV": 1e-3, "": 0.0, "adu": 0.0}  # fmt: skip
 
 LABCHART = ("UnitName=\tmV\tV", "TopValue=\t10.0\t5.0", "BottomValue=\t-10\t-5")
 

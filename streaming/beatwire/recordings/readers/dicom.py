@@ -54,24 +54,35 @@ def _signals(where: str, path: Path) -> Signals:
     if left := [k for k in range(len(groups)) if original and k not in original]:
         labels = (str(getattr(groups[k], "MultiplexGroupLabel", None) or f"group {k}") for k in left)
         notes.append(f"left out, derived: {', '.join(labels)}")
-    pieces: dict[str, list[tuple[float, Signal]]] = {}
+    found: dict[str, list[tuple[float, int, Signal]]] = {}
     for k in original or range(len(groups)):
-        group, raw = groups[k], _raw(where, opened, k)
-        rate_hz = float(group.SamplingFrequency)
+        group = groups[k]
+        raw, behind = _raw(where, opened, k)
+        if behind:
+            notes.append(f"left out: {behind} bytes behind the samples that group {k} states")
+        rate_hz = float(getattr(group, "SamplingFrequency", None) or 0)
+        if not rate_hz > 0:
+            raise UserError(f"{where}: expected a sampling rate of group {k}; got {rate_hz:g} Hz")
         begin_s = float(getattr(group, "MultiplexGroupTimeOffset", None) or 0) / 1000
         padding = _padding(group, _order(opened))
         channels = group.ChannelDefinitionSequence
         names = unique_names([_name(channel, row) for row, channel in enumerate(channels)])
-        for row, (name, channel) in enumerate(zip(names, channels, strict=False)):
+        if len(channels) != raw.shape[1]:
+            raise UserError(f"{where}: expected {raw.shape[1]} channels in group {k}; it describes {len(channels)}")
+        for row, (name, channel) in enumerate(zip(names, channels, strict=True)):
             signal = _signal(name, channel, raw[:, row], rate_hz, padding)
-            before = pieces.setdefault(name, [])
             skew_s = float(getattr(channel, "ChannelTimeSkew", None) or 0)
             skew_s += float(getattr(channel, "ChannelSampleSkew", None) or 0) / rate_hz
+            found.setdefault(name, []).append((begin_s + skew_s, k, signal))
+    pieces: dict[str, list[tuple[float, Signal]]] = {}
+    for name, parts in found.items():
+        before = pieces.setdefault(name, [])
+        for begin_s, k, signal in sorted(parts, key=lambda part: part[:2]):
             end_s = before[-1][0] + before[-1][1].length / before[-1][1].rate_hz if before else 0.0
-            if before and begin_s + skew_s < end_s - 0.5 / rate_hz:
+            if before and begin_s < end_s - 0.5 / signal.rate_hz:
                 notes.append(f"left out: {name} of group {k}, at the time of another one")
-                continue
-            before.append((begin_s + skew_s, signal))
+            else:
+                before.append((begin_s, signal))
     first_s = min(begin_s for parts in pieces.values() for begin_s, _ in parts)
     signals = tuple(_joined(name, parts, first_s) for name, parts in pieces.items())
     return Signals(where, path.stem, signals, tuple(notes))
@@ -87,8 +98,8 @@ def _joined(name: str, parts: list[tuple[float, Signal]], first_s: float) -> Sig
     return joined(places, name, rate_hz, start + round(last.length * rate_hz / last.rate_hz))
 
 
-def _raw(where: str, opened: Any, k: int) -> Any:
-    """Return the samples of a group as they are stored, [n, channels]."""
+def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:
+    """Return the samples of a group as they are stored, [n, channels], and the number of bytes behind them."""
     from pydicom.waveforms.numpy_handler import multiplex_array
 
     group = opened.WaveformSequence[k]
@@ -102,7 +113,8 @@ def _raw(where: str, opened: Any, k: int) -> Any:
         content = f"{count} samples of {channels} channel{'s'[: channels > 1]} in group {k}"
         raise UserError(f"{where}: expected {expected} bytes ({content}); got {held}")
     raw = multiplex_array(opened, k, as_raw=True)
-    return raw if _order(opened) == "little" else raw.byteswap()
+    behind = max(0, held - expected - expected % 2)  # DICOM writes an even number of bytes
+    return raw if _order(opened) == "little" else raw.byteswap(), behind
 
 
 def _order(opened: Any) -> Literal["little", "big"]:
@@ -122,7 +134,8 @@ def _signal(name: str, channel: Any, raw: Any, rate_hz: float, padding: int | No
     """Return the signal of a channel."""
     sensitivity = getattr(channel, "ChannelSensitivity", None)
     unit = (getattr(channel, "ChannelSensitivityUnitsSequence", None) or [None])[0]
-    uv = uv_per_unit_of(str(getattr(unit, "CodeValue", ""))) if sensitivity is not None else 0.0
+    code = getattr(unit, "CodeValue", None) or getattr(unit, "CodeMeaning", None)
+    uv = uv_per_unit_of(str(code or "")) if sensitivity is not None else 0.0
     gain = float(sensitivity or 0) * float(getattr(channel, "ChannelSensitivityCorrectionFactor", None) or 1)
     offset = float(getattr(channel, "ChannelBaseline", None) or 0)
     return of_digital(raw, name, rate_hz, gain, offset, uv, padding)

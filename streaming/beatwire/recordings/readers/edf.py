@@ -1,8 +1,9 @@
 """EDF, EDF+ and BDF files, by the package ``edfio``.
 
-Each signal has its own rate. The signal of annotations is no lead. In a discontinuous file (EDF+D, BDF+D) the times of
-its data records show the gaps. A file that is shorter than its header states is refused, and one that is longer is read
-to its end. A header that is filled with zeros, or has decimal commas, is read as if it were right.
+Each signal has its own rate. The signal of annotations is no lead. The times of data records that it holds show the
+gaps; in a discontinuous file (EDF+D, BDF+D) they have to be there, and in order. A file that is shorter than its header
+states is refused, and one that is longer is read to its end. A header that is filled with zeros, or has
+decimal commas, is read as if it were right.
 """
 
 import io
@@ -14,10 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
+_LEAST_GAP = 0.01  # in data records: a file that is called continuous has gaps if one is longer
+_LEAST_GAP_OF_D = 0.001  # less is none
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
 _RANGE = (104, 120)  # bytes of a signal before its physical range, and with it
@@ -31,6 +36,7 @@ class _Records(NamedTuple):
     duration   of one, in seconds
     samples    in one, of each signal
     labels     of the signals
+    width      bytes of a sample
     """
 
     stated: int
@@ -38,6 +44,12 @@ class _Records(NamedTuple):
     duration_s: float
     samples: list[int]
     labels: list[str]
+    width: int
+
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of a data record."""
+        return self.width * sum(self.samples)
 
 
 def read(path: Path) -> Signals:
@@ -63,8 +75,7 @@ def read(path: Path) -> Signals:
             source = path if head == written else io.BytesIO(head + path.read_bytes()[len(head) :])
             opened = load(source, header_encoding="latin-1")
             signals = [_signal(one) for one in opened.signals if one.sampling_frequency > 0]
-        discontinuous = head[192:197] in (b"EDF+D", b"BDF+D")
-        onsets = _onsets(path, head, records) if discontinuous else []
+        onsets = _onsets(path, head, records)
     except UserError:
         raise
     except Exception as error:
@@ -76,11 +87,16 @@ def read(path: Path) -> Signals:
         notes = (
             f"its header states {records.stated} data records of {records.duration_s:g} s; it holds {records.held}",
         )
-    if onsets:
+    if rest := path.stat().st_size - len(head) - records.held * records.bytes_each:
+        notes += (f"left out: {rest} bytes behind its last whole data record",)
+    has_to = head[192:197].upper() in (b"EDF+D", b"BDF+D")
+    onsets, more = _in_order(where, onsets, records, has_to=has_to)
+    gaps = [gap for gap in _gaps(onsets, records) if gap > records.duration_s * _LEAST_GAP_OF_D]
+    if has_to or any(gap > records.duration_s * _LEAST_GAP for gap in gaps):
         signals = [_with_gaps(signal, onsets, records) for signal in signals]
-        gaps = [b - a - records.duration_s for a, b in pairwise(onsets) if b - a > records.duration_s * 1.001]
         if gaps:
-            notes += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {sum(gaps):.3g} s without samples",)
+            more += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {sum(gaps):.3g} s without samples",)
+    notes += more
     return Signals(where, path.stem, tuple(signals), notes, many=True)
 
 
@@ -106,7 +122,7 @@ def _records(where: str, head: bytes, size: int) -> _Records:
     held = (size - len(head)) // max(1, sum(samples) * width)
     if held < max(1, stated):
         raise UserError(f"{where}: expected {max(1, int(stated))} data records of {seconds:g} s; got {held}")
-    return _Records(int(stated), held, seconds, samples, labels)
+    return _Records(int(stated), held, seconds, samples, labels, width)
 
 
 def _count(where: str, field: bytes) -> int:
@@ -131,40 +147,64 @@ def _signal(signal: Any) -> Signal:
     gain = (high - low) / (last - first) if last != first else 0.0
     return of_digital(
         signal.digital, signal.label, signal.sampling_frequency, gain, low - first * gain,
-        uv_per_unit_of(signal.physical_dimension),
+        uv_per_unit_of(_in_utf8(signal.physical_dimension)),
     )  # fmt: skip
 
 
 def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
-    """Return the time of each data record in seconds, from the first annotation in it."""
-    width = 3 if head[:1] == b"\xff" else 2
+    """Return the time of each data record in seconds, from the first annotation in it, NaN if it has none."""
     annotations = next((k for k, label in enumerate(records.labels) if label.endswith(" Annotations")), None)
     if annotations is None:
-        raise UserError(f"{path.name}: expected annotations with the times of its data records; got no such signal")
-    size, at = width * sum(records.samples), width * sum(records.samples[:annotations])
+        return []
+    at = records.width * sum(records.samples[:annotations])
     onsets = []
     with path.open("rb") as file:
         for number in range(records.held):
-            file.seek(len(head) + number * size + at)
-            onset = file.read(width * records.samples[annotations]).split(b"\x14")[0].split(b"\x15")[0]
+            file.seek(len(head) + number * records.bytes_each + at)
+            onset = file.read(records.width * records.samples[annotations]).split(b"\x14")[0].split(b"\x15")[0]
             try:
                 onsets.append(float(onset))
             except ValueError:
-                got = f"record {number + 1} has {onset[:20]!r}"
-                raise UserError(f"{path.name}: expected the time of each data record; {got}") from None
-    for number, (a, b) in enumerate(pairwise(onsets), 2):
-        if not 0.999 * records.duration_s <= b - a <= _LONGEST_GAP_S:
-            got = f"{a:g} s then {b:g} s (records {number - 1} and {number})"
-            raise UserError(
-                f"{path.name}: expected data records in the order of time, less than a day apart; got {got}"
-            )
+                onsets.append(np.nan)
     return onsets
+
+
+def _in_order(
+    where: str, onsets: list[float], records: _Records, *, has_to: bool
+) -> tuple[list[float], tuple[str, ...]]:
+    """Return the times of data records, none if they are not kept or not in order, and a note.
+
+    Raises
+    ------
+    UserError
+        They have to be there and in order, and are not.
+    """
+    unknown = np.flatnonzero(np.isnan(onsets))
+    if has_to and (not onsets or len(unknown)):
+        got = f"none in record {unknown[0] + 1}" if onsets else "no such signal"
+        raise UserError(f"{where}: expected annotations with the times of its data records; got {got}")
+    if not has_to and (len(unknown) or len(set(onsets)) < 2):  # not kept
+        return [], ()
+    for number, (gap, (a, b)) in enumerate(zip(_gaps(onsets, records), pairwise(onsets), strict=True), 2):
+        if not -0.001 * records.duration_s <= gap <= _LONGEST_GAP_S - records.duration_s:
+            got = f"{a:g} s then {b:g} s (records {number - 1} and {number})"
+            expected = "data records in the order of time, less than a day apart"
+            if has_to:
+                raise UserError(f"{where}: expected {expected}; got {got}")
+            return [], (f"read without gaps, in the order of the file: expected {expected}; got {got}",)
+    return onsets, ()
+
+
+def _gaps(onsets: list[float], records: _Records) -> list[float]:
+    """Return the seconds between the end of each data record and the next one."""
+    return [b - a - records.duration_s for a, b in pairwise(onsets)]
 
 
 def _with_gaps(signal: Signal, onsets: list[float], records: _Records, rate_hz: float | None = None) -> Signal:
     """Return a signal with its data records at their times, to the sample of its own rate or another one."""
     each, rate_hz = signal.length // records.held, rate_hz or signal.rate_hz
-    breaks = [k for k in range(1, len(onsets)) if onsets[k] - onsets[k - 1] > records.duration_s * 1.001]
+    least = records.duration_s * _LEAST_GAP_OF_D
+    breaks = [k for k, gap in enumerate(_gaps(onsets, records), 1) if gap > least]
     pieces: list[tuple[int, Signal]] = []
     end = 0
     for first, last in pairwise([0, *breaks, len(onsets)]):
@@ -181,6 +221,18 @@ def _part(signal: Signal, begin: int, end: int) -> Signal:
         signal.name, signal.rate_hz, end - begin, signal.uv_per_value,
         lambda first, last: signal.read(begin + first, begin + last),
     )  # fmt: skip
+
+
+def _in_utf8(unit: str) -> str:
+    """Return a unit whose bytes, read as Latin-1, are UTF-8.
+
+    >>> _in_utf8("\u00c2\u00b5V"), _in_utf8("\u00b5V")
+    ('\u00b5V', '\u00b5V')
+    """
+    try:
+        return unit.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return unit
 
 
 def _first_line(error: Exception) -> str:

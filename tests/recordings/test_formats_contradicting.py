@@ -1,0 +1,139 @@
+"""EDF and DICOM files that contradict themselves, or hold more than they state: it is read right, or said."""
+
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from beatwire.recordings import NO_VALUE, read_recording
+from dicom_files import write_dicom
+from draws import draws
+from edf_files import Raw, record_times, write_raw_edf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import message_of
+
+pytest.importorskip("edfio", reason="needs edfio (pip install 'beatwire[formats]')")
+
+NUMBER = count()
+UV = ("-32768", "32767")
+
+
+@settings(max_examples=draws(50), deadline=None)
+@given(
+    kind=st.sampled_from(["EDF+C", "EDF+D", "edf+d", "EDF", ""]), seconds=st.sampled_from([1, 2]),
+    gaps=st.lists(st.sampled_from([0.0, 0.0, 0.5, 3.0]), min_size=1, max_size=8), jitter=st.booleans(),
+)  # fmt: skip
+def test_the_times_of_data_records_show_the_gaps_whatever_the_header_calls_the_file(
+    kind: str, seconds: int, gaps: list[float], jitter: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, n = tmp_path_factory.getbasetemp() / f"gaps{next(NUMBER)}.edf", len(gaps) + 1
+    rng = np.random.default_rng(n)
+    onsets = [round(7 + k * seconds + sum(gaps[:k]) + jitter * rng.uniform(0, 0.0005), 6) for k in range(n)]
+    digital = rng.integers(-900, 900, (n, seconds * 100))
+    signals = [Raw("ECG", "uV", digital.ravel(), UV), record_times(onsets)]
+    write_raw_edf(path, signals, n, seconds=seconds, kind=kind)
+    missing = np.full(800, NO_VALUE)
+    truth = np.concatenate(
+        [digital[0], *(np.r_[missing[: round(g * 100)], d] for g, d in zip(gaps, digital[1:], strict=True))]
+    )
+    recording = read_recording(path)
+    assert np.array_equal(recording.samples[0], truth)
+    assert ("in its times" in " ".join(recording.notes)) == (sum(gaps) > 0)
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(kind=st.sampled_from(["EDF+C", "EDF+D", ""]), at=st.integers(1, 4), back_s=st.floats(0.1, 5.0))
+def test_data_records_whose_times_fall_are_said(
+    kind: str, at: int, back_s: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"falls{next(NUMBER)}.edf"
+    digital = np.random.default_rng(1).integers(-900, 900, 500)
+    onsets = [9 + k - back_s * (k >= at) for k in range(5)]
+    write_raw_edf(path, [Raw("ECG", "uV", digital, UV), record_times(onsets)], 5, kind=kind)
+    said = f"expected data records in the order of time, less than a day apart; got {8 + at} s then"
+    if kind == "EDF+D":
+        assert said in message_of(path)
+    else:
+        recording = read_recording(path)
+        assert np.array_equal(recording.samples[0], digital)
+        assert f"read without gaps, in the order of the file: {said}" in " ".join(recording.notes)
+
+
+@pytest.mark.parametrize("onsets", [[0.0] * 5, [np.nan] * 5])
+def test_times_that_a_program_does_not_keep_are_not_used(onsets: list[float], tmp_path: Path) -> None:
+    digital = np.random.default_rng(1).integers(-900, 900, 500)
+    write_raw_edf(tmp_path / "r.edf", [Raw("ECG", "uV", digital, UV), record_times(onsets)], 5, kind="EDF+C")
+    recording = read_recording(tmp_path / "r.edf")
+    assert np.array_equal(recording.samples[0], digital)
+    assert recording.notes == ()
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(stated=st.sampled_from([-1, 3, 5]), behind=st.integers(0, 450))
+def test_bytes_behind_the_last_data_record_are_said(
+    stated: int, behind: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"behind{next(NUMBER)}.edf"
+    write_raw_edf(path, [Raw("ECG", "uV", np.arange(500), UV)], 5, stated=stated)
+    path.write_bytes(path.read_bytes() + bytes(behind))
+    recording = read_recording(path)
+    assert recording.samples.shape == (1, 500 + 100 * (behind // 200))
+    left = behind % 200
+    assert (f"left out: {left} bytes behind its last whole data record" in recording.notes) == (left > 0)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    lengths=st.lists(st.integers(60, 400), min_size=1, max_size=5),
+    gaps=st.lists(st.integers(0, 300), min_size=5, max_size=5),
+    order=st.randoms(use_true_random=False), begin=st.integers(0, 500),
+)  # fmt: skip
+def test_groups_of_a_dicom_waveform_are_at_their_times_in_any_order(
+    lengths: list[int], gaps: list[int], order: object, begin: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, rng = tmp_path_factory.getbasetemp() / f"order{next(NUMBER)}.dcm", np.random.default_rng(sum(lengths))
+    at, groups, truth = begin, [], []
+    for length, gap in zip(lengths, gaps, strict=False):
+        values = rng.integers(-900, 900, length)
+        groups.append({"rate_hz": 250, "offset_ms": at * 4, "channels": [("Lead II", 1, "uV", 0, values)]})
+        truth += [values, np.full(gap, NO_VALUE)]
+        at += length + gap
+    order.shuffle(groups)  # type: ignore[attr-defined]
+    write_dicom(path, groups)
+    recording = read_recording(path)
+    assert np.array_equal(recording.samples[0], np.concatenate(truth[:-1]))
+    assert recording.notes == ()
+
+
+def test_a_dicom_waveform_that_contradicts_itself_is_said(tmp_path: Path) -> None:
+    path, values = tmp_path / "w.dcm", np.random.default_rng(2).integers(-900, 900, 500)
+    rows = [(f"Lead {name}", 1, "uV", 0, values) for name in ("I", "II")]
+
+    def changed(**fields: object) -> None:
+        write_dicom(path, [{"rate_hz": 250, "channels": rows}])
+        opened = pydicom.dcmread(path)
+        for name, value in fields.items():
+            setattr(opened.WaveformSequence[0], name, value)
+        opened.save_as(path)
+
+    changed(ChannelDefinitionSequence=[])
+    assert message_of(path) == "w.dcm: expected 2 channels in group 0; it describes 0"
+    changed(SamplingFrequency=None)
+    assert message_of(path) == "w.dcm: expected a sampling rate of group 0; got 0 Hz"
+    changed(NumberOfWaveformSamples=400)
+    recording = read_recording(path)
+    assert np.array_equal(recording.samples, [values[:400]] * 2)
+    assert recording.notes == ("left out: 400 bytes behind the samples that group 0 states",)
+
+
+def test_the_unit_of_a_dicom_channel_may_be_stated_in_words(tmp_path: Path) -> None:
+    path, values = tmp_path / "w.dcm", np.random.default_rng(2).integers(-900, 900, 500)
+    write_dicom(path, [{"rate_hz": 250, "channels": [("Lead I", 1, "uV", 0, values)]}])
+    opened = pydicom.dcmread(path)
+    (unit,) = opened.WaveformSequence[0].ChannelDefinitionSequence[0].ChannelSensitivityUnitsSequence
+    unit.CodeMeaning = "microvolt"
+    del unit.CodeValue
+    opened.save_as(path)
+    assert read_recording(path).uv_per_unit == 1
