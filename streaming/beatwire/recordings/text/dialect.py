@@ -37,7 +37,6 @@ _TIME = re.compile(
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?)\]?"
 )
 _DELIMITERS = ("\t", ";", "|", ",", " ")
-_FEW = 0.02  # of the rows may be none: a text after them
 _FEWEST_ROWS = 50  # in so many rows of decimals one has a leading zero
 
 
@@ -156,8 +155,7 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
     best = max(score for score, _ in found)
     likely = [dialect for score, dialect in found if score >= best - 1e-9]
     chosen = likely[0]
-    near = [dialect for score, dialect in found if score >= best - _FEW]
-    if chosen.delimiter == "," and Dialect("", ",", 1) in near and _is_decimal_comma(rows, before):
+    if chosen.delimiter == "," and Dialect("", ",", 1) in likely and _is_decimal_comma(rows, before):
         chosen = Dialect("", ",", 1)
     single = ";" if ";" not in text else "\t"
     return chosen if chosen.delimiter else chosen._replace(delimiter="," if chosen.decimal == "." else single)
@@ -207,8 +205,7 @@ def _is_decimal_comma(rows: Sequence[str], before: str) -> bool:
     if before and not any(is_number(name) for name in names):
         return len(names) == 1
     cells = [row.strip().strip("'\"").split(",") for row in rows]
-    cells = [c for c in cells if len(c) == 2 and re.fullmatch(r"[+-]?\d+", c[0]) and c[1].isdigit()]
-    if len(cells) < (1 - _FEW) * len(rows):
+    if not all(len(c) == 2 and re.fullmatch(r"[+-]?\d+", c[0]) and c[1].isdigit() for c in cells):
         return False
     whole, part = np.array([float(c[0]) for c in cells]), np.array([float(c[1]) for c in cells])
     if behaviour(whole) in (Behaviour.CLOCK, Behaviour.TURNS) or _counts(whole):

@@ -45,6 +45,7 @@ from beatwire.tables import encoding_of, open_bytes
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
 _LIST = 50  # numbers in a cell that are a recording rather than a date or a time
+_MOST = 0.9  # of the rows are numbers alone: the others are no rows
 _SAMPLE_LINES = 400  # by which the dialect is found
 _EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
 
@@ -100,6 +101,8 @@ def read_layout(path: Path) -> Layout:
     if not filled:
         raise UserError(f"{where}: expected rows of numbers; the file is empty")
     rows = [line for line in filled if re.search(r"\d", line)] or filled
+    numbers = [line for line in rows if not re.search(r"[^\W\d_eE]", line)]
+    rows = numbers if len(numbers) > _MOST * len(rows) else rows  # without a text after them
     rows = rows[-_SAMPLE_LINES:] if len(filled) > 40 else filled
     rows = rows[len(rows) // 4 :] if len(filled) > 40 else rows
     first_digits = next((k for k, line in enumerate(lines) if _is_row_of_digits(line)), 0)
