@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 from beatwire.kernels import beat_message, streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
 from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
@@ -105,7 +105,7 @@ class Kernels(Table):
     respond = OverItems(ricker.respond, "work")
     respond_leads = OverItems(fusion.respond_leads, "work")
     suppress = OverItems(nms.suppress, "work")
-    level_peaks = OverItems(fusion.level_peaks)
+    level_peaks = OverItems(lead_levels.level_peaks)
 
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")

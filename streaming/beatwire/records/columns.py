@@ -57,7 +57,7 @@ JUMP_STOP, JUMP_LIMIT, JUMP_AFTER = range(3)
 JUMP_COLUMNS = 3
 
 # ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), the number of leads
-# that have a level, and a bit for each lead that is muted at the peak (``kernels.detection.fusion``).
+# that have a level, and a bit for each lead that is muted at the peak (``kernels.detection.lead_levels``).
 BOUND_MOST, BOUND_LEAST, BOUND_LEADS, BOUND_MUTED = range(4)
 BOUND_COLUMNS = 4
 

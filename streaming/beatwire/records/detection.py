@@ -89,7 +89,7 @@ class LevelLimits(NamedTuple):
 
 
 class LeadLevels(NamedTuple):
-    """Levels of a bank of several leads, see ``kernels.detection.fusion``.
+    """Levels of a bank of several leads, see ``kernels.detection.lead_levels``.
 
     maxima  int64 [lanes, leads, LEAD_COLUMNS]         block maxima of each lead
     levels  int64 [lanes, rows, leads, LEVEL_COLUMNS]  levels when a block begins; ``rows`` is more than the

@@ -22,7 +22,7 @@ from beatwire.jit.cuda.numba_patches import patched
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
 from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
-from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, nms, ricker, windows
+from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples, wave_network
 from beatwire.kernels.rhythms import flutter
@@ -91,7 +91,7 @@ PLANS = {
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=96, divisible=True),
     "respond_leads": plan(fusion.respond_leads, 32, 8, "work", registers=64, block_registers=96),
-    "level_peaks": plan(fusion.level_peaks, 1, 1),
+    "level_peaks": plan(lead_levels.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"

@@ -1,6 +1,6 @@
 """Bodies of the classification of peaks: the logit that a peak of the response is a heartbeat.
 
-In:    the peaks of the lanes of a pass, with their levels (``kernels.detection.nms``, ``kernels.detection.fusion``)
+In:    the peaks of the lanes of a pass, with their levels (``kernels.detection``: ``nms``, ``lead_levels``)
 Out:   the logit of each peak, and the errors expected in the ten seconds up to it
 State: the past peaks of each lane (``kernels.peaks.peak_features``)
 

@@ -2,7 +2,8 @@
 
 In:    Ringed
 Out:   Response
-State: by bank, responses int32 ``f [lanes, R]`` (xp); of several leads also their levels (``kernels.detection.fusion``)
+State: by bank, responses int32 ``f [lanes, R]`` (xp); of several leads also their levels
+       (``kernels.detection.lead_levels``)
 
 The filter is a Ricker wavelet, its magnitude summed over leads and over a short box, by overlap-save and in integers
 (``kernels.detection.ricker``): the response of a sample is the same number for every cutting of the stream.
@@ -18,7 +19,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.detection.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
+from beatwire.kernels.detection.lead_levels import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings

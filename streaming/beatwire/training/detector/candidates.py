@@ -16,7 +16,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import team
-from beatwire.kernels.detection import fusion, level
+from beatwire.kernels.detection import lead_levels, level
 from beatwire.kernels.peaks import classify, lead_agreement, peak_features, peak_history
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
@@ -80,11 +80,11 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
     work = np.zeros((4, team.BLOCK + 4 * one.delay), np.int32)
     response_filter = ResponseFilter(one.taps, one.box, one.shift, one.after)
     block = half_up(NmsSettings().block_s * rate_hz)
-    levels = np.zeros((1, n // block + 2 if leads > 1 else 1, leads, fusion.LEVEL_COLUMNS), np.int64)
+    levels = np.zeros((1, n // block + 2 if leads > 1 else 1, leads, lead_levels.LEVEL_COLUMNS), np.int64)
     if leads == 1:
         cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f, _NO_JUMPS), work[:3])
         return f, levels
-    own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
+    own = LeadLevels(np.zeros((1, leads, lead_levels.LEAD_COLUMNS), np.int64), levels)
     rings = Rings(x, f, _NO_JUMPS)
     alone = LeadResponses(np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64), lift=0, leads=0)
     cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, rings, own, alone, work)
@@ -113,7 +113,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     search = PeakSearch(one.delay, left, right, block)
     cpu.kernels.suppress(1, _all_of(n), search, _NO_LIMITS, f, maxima, np.zeros((1, n), np.int32), table)
     if x.shape[1] > 1:
-        own = LeadLevels(np.zeros((1, x.shape[1], fusion.LEAD_COLUMNS), np.int64), levels)
+        own = LeadLevels(np.zeros((1, x.shape[1], lead_levels.LEAD_COLUMNS), np.int64), levels)
         cpu.kernels.level_peaks(1, _all_of(n), search, Rings(x, f, _NO_JUMPS), own, table)
     found, blocks = int(table.found[0]), table.blocks[0, : table.closed[0]]
     rows = table.peaks[0, :found]
