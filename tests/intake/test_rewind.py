@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks
+from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks, TimeMarks
 from beatwire.pipeline.starts import MOST_US, STEP_US
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracles import SentChunk
 from steps import Aligner
 
@@ -202,3 +205,26 @@ def test_what_is_older_than_all_replays_is_forgotten() -> None:
         reading.read(("bed", k + 1, k + 2))
         reading.marks.starts.at_or_before(0, reading.oldest())
     assert len(reading.marks.starts.stretches[0]) < 100
+
+
+PAUSES_US = st.sampled_from([-1_000_000, 0, 10_000_000, 31_000_000, 70_000_000, 3_000_000_000, 1 << 45])
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(pauses=st.lists(st.tuples(PAUSES_US, PAUSES_US), min_size=1, max_size=30))
+def test_the_ages_of_marks_are_those_of_their_times_however_long_a_pause_is(pauses: list[tuple[int, int]]) -> None:
+    marks, now = TimeMarks(), np.array([START_US, 5_000_000])
+    marks.grow(1, 0)
+    marks.newest_us[0], marks.ages_us[0] = now, 0
+    ticks, times = [0] * (TIME_STEPS + 1), [now] * (TIME_STEPS + 1)
+    for tick, pause in enumerate(pauses, 1):
+        now = now + np.array(pause)
+        marks.now_us[0] = now
+        marks.add(np.array([0]), tick)
+        ticks, times = [*ticks[1:], tick], [*times[1:], now]
+        last = max((k for k, at in enumerate(times) if (now - at >= OUTLASTS_US).all()), default=0)
+        ticks, times = (
+            [ticks[max(k, last)] for k in range(len(ticks))],
+            [times[max(k, last)] for k in range(len(ticks))],
+        )
+        assert marks.ticks[0].tolist() == ticks

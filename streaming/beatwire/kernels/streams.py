@@ -38,7 +38,7 @@ def note_arrivals(seen: I64, partitions: I32, arrived_us: I64, newest_us: I64) -
 
 
 def note_times(
-    i: int, seen: I64, slots: SlotColumns, times_us: I64, steps: int, outlasts_us: I64, at: I64, step: F64,
+    i: int, seen: I64, slots: SlotColumns, newest_us: I64, steps: int, outlasts_us: I64, at: I64, step: F64,
     now_us: I64, due: Bool,
 ) -> None:  # fmt: skip
     """Write the times of the stream of slot ``seen[i]``, and whether it is due for a mark of ``pipeline.rewind``.
@@ -47,9 +47,9 @@ def note_times(
     ----------
     slots
         The streams after the tick.
-    times_us, steps, outlasts_us
-        Arrival and active time at the marks by time, int64 [slots, n, 2]; one is due where both are ``1 / steps`` of
-        ``outlasts_us`` [2] after those of the last mark.
+    newest_us, steps, outlasts_us
+        Arrival and active time at the newest marks by time, int64 [slots, 2]; one is due where both are ``1 / steps``
+        of ``outlasts_us`` [2] later.
     at, step
         Samples of the newest marks by samples, int64 [slots], and how far these are apart, in each bank.
     now_us : int64 [slots, 2], written
@@ -59,7 +59,7 @@ def note_times(
     slot = seen[i]
     arrived_us, active_us, bank = slots.arrived_us[slot], slots.active_us[slot], slots.bank[slot]
     now_us[slot, 0], now_us[slot, 1] = arrived_us, active_us
-    last = times_us[slot, times_us.shape[1] - 1]
+    last = newest_us[slot]
     late, active = steps * (arrived_us - last[0]), steps * (active_us - last[1])
     due[0, i] = late >= outlasts_us[0] and active >= outlasts_us[1]
     due[1, i] = bank >= 0 and slots.expected[slot] - at[slot] >= step[bank]

@@ -27,6 +27,12 @@ STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed 
 # two of its marks.
 OUTLASTS_US = np.array([3 * TURN_US, 64_000_000])
 TIME_STEPS = 9
+LONGEST = np.iinfo(np.int32).max  # of an age, 35 minutes or weeks of samples: more than is compared with it
+
+
+def aged(ages: I32, by: I64) -> I32:
+    """Return ages, at most ``LONGEST``, after as much time, or as many samples, as ``by`` says."""
+    return (ages + by).clip(-LONGEST, LONGEST).astype(np.int32)
 
 
 @dataclass(slots=True)
@@ -34,13 +40,15 @@ class TimeMarks:
     """Marks by time: of each stream at least ``OUTLASTS_US / TIME_STEPS`` apart by both clocks.
 
     ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
-    times_us   int64 [slots, n, 2], arrival and active time at the marks
-    now_us     int64 [slots, 2], the same at the last chunk
+    newest_us  int64 [slots, 2], arrival and active time at the newest mark
+    ages_us    int32 [slots, n, 2], how long before it the marks were, by both clocks
+    now_us     int64 [slots, 2], both at the last chunk
     restart_us  int64 [slots, 2], the same at the end of the last tick with a restart that is not the stream's beginning
     """
 
     ticks: I64 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1), np.int64))
-    times_us: I64 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1, 2), np.int64))
+    newest_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    ages_us: I32 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1, 2), np.int32))
     now_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     restart_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
@@ -49,10 +57,10 @@ class TimeMarks:
         missing = streams - len(self.ticks)
         if missing > 0:
             self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
-            self.times_us = np.concatenate([self.times_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int64)])
-            self.now_us, self.restart_us = (
+            self.ages_us = np.concatenate([self.ages_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int32)])
+            self.newest_us, self.now_us, self.restart_us = (
                 np.concatenate([times_us, np.zeros((missing, 2), np.int64)])
-                for times_us in (self.now_us, self.restart_us)
+                for times_us in (self.newest_us, self.now_us, self.restart_us)
             )
 
     def begin(self, tick: int, aligned: Aligned, restarted: I64) -> None:
@@ -74,7 +82,8 @@ class TimeMarks:
         anew = ~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)  # new, or after a silence
         begun = slots[anew]
         self.ticks[begun] = tick
-        self.times_us[begun] = now_us[anew][:, None]
+        self.newest_us[begun] = now_us[anew]
+        self.ages_us[begun] = 0
         self.restart_us[begun] = 0
 
     def add(self, slots: I64, tick: int) -> None:
@@ -83,12 +92,14 @@ class TimeMarks:
             return
         now_us = self.now_us[slots]
         ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
-        times_us = np.concatenate([self.times_us[slots, 1:], now_us[:, None]], axis=1)
-        far = (now_us[:, None] - times_us >= OUTLASTS_US).all(axis=2)
+        older = aged(self.ages_us[slots, 1:], (now_us - self.newest_us[slots])[:, None])
+        ages_us = np.concatenate([older, np.zeros((len(slots), 1, 2), np.int32)], axis=1)
+        far = (ages_us >= OUTLASTS_US).all(axis=2)
         counts = np.maximum(far.sum(axis=1) - 1, 0)
         columns = np.maximum(np.arange(ticks.shape[1]), counts[:, None])
         self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
-        self.times_us[slots] = np.take_along_axis(times_us, columns[:, :, None], axis=1)
+        self.newest_us[slots] = now_us
+        self.ages_us[slots] = np.take_along_axis(ages_us, columns[:, :, None], axis=1)
 
     def before(self, ticks: I64) -> I64:
         """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
@@ -104,8 +115,8 @@ class Marks:
 
     horizon_s, silence_s
     ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
-    samples    int64 [slots, n], samples of the marks
     at         int64 [slots], sample of the newest mark
+    ages       int32 [slots, n], how many samples before it the marks are
     newest_us  int64 [partitions], arrival up to which all chunks have been read
     last_us    the latest arrival of the last tick with chunks
     times      marks by time
@@ -115,7 +126,7 @@ class Marks:
     horizon_s: float
     silence_s: float
     ticks: I64 = field(init=False)
-    samples: I64 = field(init=False)
+    ages: I32 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     last_us: int = 0
@@ -125,7 +136,7 @@ class Marks:
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
         self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
-        self.samples = self.ticks.copy()
+        self.ages = self.ticks.astype(np.int32)
 
     def note(self, tick: int, aligned: Aligned, partitions: I32, unread: Collection[int] = ()) -> None:
         """Add the marks of tick number ``tick``.
@@ -142,13 +153,13 @@ class Marks:
         if missing > 0:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
-            self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
+            self.ages = np.concatenate([self.ages, np.zeros((missing, self.ages.shape[1]), np.int32)])
         self.times.grow(len(expected), tick)
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         self.starts.note(tick, aligned, restarted, partitions)
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
-        self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
+        self.ages[restarted[:, EVENT_SLOT]] = 0
         self.times.begin(tick, aligned, restarted)
         rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
         seen, times = aligned.seen, self.times
@@ -157,7 +168,7 @@ class Marks:
             len(seen),
             seen,
             aligned.slots,
-            times.times_us,
+            times.newest_us,
             TIME_STEPS,
             OUTLASTS_US,
             self.at,
@@ -194,14 +205,15 @@ class Marks:
         """Add a mark to streams, and drop those that are not needed any more."""
         if not len(slots):
             return
-        self.at[slots] = sample
         ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
-        samples = np.column_stack([self.samples[slots, 1:], sample])
-        far = samples <= (sample - np.ceil(self.horizon_s * rate_hz))[:, None]
+        older = aged(self.ages[slots, 1:], (sample - self.at[slots])[:, None])
+        ages = np.column_stack([older, np.zeros(len(slots), np.int32)])
+        far = ages >= np.ceil(self.horizon_s * rate_hz)[:, None]
         counts = np.maximum(far.sum(axis=1) - 1, 0)  # column of the newest mark that is the horizon back
-        columns = np.maximum(np.arange(samples.shape[1]), counts[:, None])
+        columns = np.maximum(np.arange(ages.shape[1]), counts[:, None])
+        self.at[slots] = sample
         self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
-        self.samples[slots] = np.take_along_axis(samples, columns, axis=1)
+        self.ages[slots] = np.take_along_axis(ages, columns, axis=1)
 
     def oldest(self, partition: int, partitions: I32, arrived_us: I64, default: int) -> int:
         """Return the tick from which a partition must be replayed.
