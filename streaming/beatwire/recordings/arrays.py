@@ -19,7 +19,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
 from beatwire.recordings.codes import without_codes, without_codes_of_int16
-from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour
+from beatwire.recordings.columns.behaviour import FEWEST_ROWS, RISING, Behaviour, behaviour
 from beatwire.recordings.columns.count import beside_clock, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
@@ -36,7 +36,6 @@ from beatwire.tables import array_module
 UNITS = ("V", "mV", "uV", "nV", "adc")
 _UNKNOWN = "{} (give units or gain)"
 _PLACES = ("array: ", "table: ")  # what an error begins with; in a file, with the name of the file
-_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 
 
 def from_array(
@@ -182,9 +181,9 @@ def _roles(
         names = [*columns.names]
     units = tuple("s" if kind == "s" else "" for kind in columns.kinds)
     index = columns.index
-    if index is not None and (columns.index_kind == "s" or behaviour(index) in _RISING):
+    if index is not None and (columns.index_kind == "s" or behaviour(index) in RISING):
         table = Table((columns.index_name or "index", *names), [index, *values], (columns.index_kind, *units))
-        if columns.index_kind == "s" and behaviour(index) not in _RISING:
+        if columns.index_kind == "s" and behaviour(index) not in RISING:
             times_of(place, index, table.names[0], "s", fs)  # says where it falls
     else:
         if index is not None and is_time_name(columns.index_name):
@@ -208,7 +207,7 @@ def _roles_of_rows(place: str, table: Table, column: str | None, fs: float | Non
         if values is None:
             raise UserError(f"array: expected numbers in {name!r}; got values of another type")
     several = len(table.names) > 1 and len(table.columns[0]) >= FEWEST_ROWS
-    rising = [k for k, v in enumerate(table.columns) if several and behaviour(v) in _RISING]
+    rising = [k for k, v in enumerate(table.columns) if several and behaviour(v) in RISING]
     found = roles_of(place, table, fs=fs) if rising else Roles((), None, None)
     leads = tuple(k for k in range(len(table.names)) if k not in rising)
     if column is not None:

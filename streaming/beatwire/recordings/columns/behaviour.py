@@ -43,6 +43,9 @@ class Behaviour(Enum):
     SIGNAL = "signal"
 
 
+RISING = (Behaviour.CLOCK, Behaviour.TURNS)  # of a clock or a count
+
+
 def behaviour(column: Any) -> Behaviour:
     """Return how the numbers of a column behave.
 

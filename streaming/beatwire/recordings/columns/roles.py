@@ -16,6 +16,7 @@ from typing import Any
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import (
     FEWEST_ROWS,
+    RISING,
     Behaviour,
     behaviour,
     turn_of,
@@ -42,8 +43,7 @@ from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.records import F64
 from beatwire.tables import array_module
 
-_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
-_NEVER_A_LEAD = (*_RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
+_NEVER_A_LEAD = (*RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
 _BY_NAME = "another quantity, by its name"
 _CHOOSE = " (choose with --column)"
 
@@ -123,7 +123,7 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
         There is no lead, there are more than 12, or ``column`` is no column, or is a clock.
     """
     found = [behaviour(c) if c is not None else None for c in table.columns]
-    rising = [k for k, b in enumerate(found) if b in _RISING] if len(found) > 1 else []
+    rising = [k for k, b in enumerate(found) if b in RISING] if len(found) > 1 else []
     by_name = _times_by_name(table, found) if not rising else []
     clock, count = _clock_and_count(table, rising, fs)
     if clock is None and by_name:
@@ -224,7 +224,7 @@ def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_sole: bool) ->
     """
     if found is None:
         return "text"
-    if len(table.names) > 1 and found in _RISING:
+    if len(table.names) > 1 and found in RISING:
         return "another clock or count"
     if len(table.names) > 1 and found in _NEVER_A_LEAD:
         return found.value
@@ -274,7 +274,7 @@ def _requested(where: str, table: Table, column: str, found: list[Behaviour | No
     requested = [column] if column in names else column.split(",")
     leads = tuple(find_lead(where, names, one, "column") for one in requested)
     for k in leads:
-        if len(found) > 1 and found[k] in _RISING:
+        if len(found) > 1 and found[k] in RISING:
             raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} {_says(found[k])}: a clock")
     return leads
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.columns.behaviour import Behaviour, behaviour
+from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, meaning
 from beatwire.recordings.readers.stated import stated_names, stated_rate, stated_units
 from beatwire.recordings.record import MAX_LEADS, Recording
 
-_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 _SHOWN = 3  # names in an error
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
@@ -175,7 +174,7 @@ def _is_clock(times: Any, length: int) -> bool:
 
 def _rises(values: Any) -> bool:
     """Return True if an array is a clock or a count."""
-    return values.dtype.kind in "Mm" or behaviour(values) in _RISING
+    return values.dtype.kind in "Mm" or behaviour(values) in RISING
 
 
 def _said(name: str, value: Any) -> str:
