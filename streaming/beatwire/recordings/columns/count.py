@@ -64,12 +64,7 @@ def positions_of(name: str, count: F64, turn: float | None = None) -> Counted:
         steps = _across_turns(numbers, steps, step)
     falls = xp.flatnonzero(steps <= 0)
     if len(falls):
-        k = int(falls[0])
-        at, before, after = int(first[k + 1]), float(numbers[k]), float(numbers[k + 1])
-        falls_by = (
-            f"falls {len(falls)} time{'s'[: len(falls) > 1]}, first from {before:.10g} to {after:.10g} in row {at + 1}"
-        )
-        return Counted(None, (f"the count of {name!r} {falls_by}: rows are read in the order of the file",))
+        return Counted(None, (falls_note(name, count, first[falls + 1]),))
     left_out: I64 = xp.maximum(xp.rint(steps / step).astype(np.int64) - 1, 0)
     places = int((left_out > 0).sum())
     if places == 0:
@@ -86,13 +81,20 @@ def positions_of(name: str, count: F64, turn: float | None = None) -> Counted:
     return Counted(position, (f"{lost} sample{'s are' if lost > 1 else ' is'} missing by the count of {name!r}",))
 
 
+def falls_note(name: str, count: F64, rows: I64) -> str:
+    """Return a note about a count that falls in some rows, which are counted from 0."""
+    before, after = float(count[int(rows[0]) - 1]), float(count[int(rows[0])])
+    times = f"{len(rows)} time{'s'[: len(rows) > 1]}, first from {before:.10g} to {after:.10g} in row {rows[0] + 1}"
+    return f"the count of {name!r} falls {times}: rows are read in the order of the file"
+
+
 def _across_turns(numbers: F64, steps: F64, step: float) -> F64:
     """Return the steps of a count that begins again once or twice, at 0 behind the last number of so many bits."""
     xp = array_module(numbers)
     for k in xp.flatnonzero(steps < 0)[:_FEWEST_PACKETS].tolist():
         before, after = float(numbers[k]), float(numbers[k + 1])
         turn = next((float(1 << bits) for bits in range(4, 33) if before < 1 << bits), 0.0)
-        if turn and before >= turn - _NEAR_TURN * step and after < _NEAR_TURN * step:
+        if float(numbers.max()) < turn and before >= turn - _NEAR_TURN * step and after < _NEAR_TURN * step:
             steps[k] += turn
     return steps
 

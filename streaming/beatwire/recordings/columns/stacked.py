@@ -1,7 +1,8 @@
-"""Tables whose rows are not samples: a row for each lead, or rows of several recordings one after the other.
+"""Tables whose rows are not samples: a row for each lead or recording, or recordings one after the other.
 
 In:  the columns of a table as they were read, and their names
-Out: an error for rows of several leads, which no column of numbers tells apart; a note for rows of several recordings
+Out: an error for rows of several leads, which no column of numbers tells apart, and for rows that hold the samples of a
+     recording; a note for rows of several recordings
 
 A column tells the rows of leads apart if its values are names of leads and signals, if it is called like a lead or a
 channel and has few values, or if its values take turns row by row and another column is the same in each turn, as a
@@ -28,6 +29,7 @@ _RECORDINGS = {
     "record", "recordid", "recordname", "recording", "recordingid", "file", "filename", "study", "studyid", "ecgid",
 }  # fmt: skip
 _FEWEST_ROWS = 20
+_FEWEST_SAMPLES = 50  # in one cell: a second at the lowest rate
 _MOST_VALUES = 64
 _EXAMINED = 4096  # rows that show whether a column has few values
 _RARELY = 0.02  # of the rows: a recording lasts longer
@@ -49,7 +51,7 @@ def check_rows(where: str, names: Sequence[str], columns: Sequence[Any]) -> tupl
     Raises
     ------
     UserError
-        There is a row for each lead.
+        There is a row for each lead, or for each recording.
 
     >>> check_rows("x.csv", ["subject", "ecg"], [np.repeat([1.0, 2.0], 100), np.zeros(200)])
     ("column 'subject' changes 1 time: the rows of 2 are read as one recording",)
@@ -59,6 +61,11 @@ def check_rows(where: str, names: Sequence[str], columns: Sequence[Any]) -> tupl
     for name, column in zip(names, columns, strict=True):
         called = "".join(letter for letter in without_unit(name).casefold() if letter.isalnum())
         is_text = column.dtype.kind not in "biufcmM"
+        if is_text and (most := _longest_cell(column)) is not None:
+            if most >= _FEWEST_SAMPLES:
+                got = f"{most} in one row of column {name!r}"
+                raise UserError(f"{where}: expected a row for each sample; got {got}: give one recording of it")
+            continue
         if len(column) < _FEWEST_ROWS or not (is_text or column.dtype.kind in "iuf"):
             continue
         if called in _RECORDINGS:
@@ -83,6 +90,12 @@ def _by_rows(column: Any) -> Any:
             column.to_pandas().reset_index(drop=True) if column.dtype.kind not in "iuf" else column.to_cupy(na_value=0)
         )
     return column.reset_index(drop=True) if isinstance(column, pd.Series) else column
+
+
+def _longest_cell(column: Any) -> int | None:
+    """Return the most values that a cell holds, of some rows; None if cells are single values."""
+    cells = [cell for cell in column[:_FEWEST_ROWS] if isinstance(cell, list | tuple | dict | set | np.ndarray)]
+    return max((len(cell) for cell in cells if getattr(cell, "ndim", 1)), default=0) if cells else None
 
 
 def _tells_leads_apart(

@@ -16,7 +16,10 @@ import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import shown
+from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.clocktext import is_date_in_digits, seconds_of
+from beatwire.recordings.columns.count import falls_note
+from beatwire.recordings.columns.names import Meaning, is_time_name, meaning
 from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE
 from beatwire.tables import array_module, host_array
@@ -68,7 +71,11 @@ def columns_of(source: Any) -> Columns:
     if hasattr(source, "iloc") and hasattr(source, "index"):
         values, kind = _column(source)
         name = "" if source.name is None else str(source.name)
-        return _checked(Columns((), (values,), (kind,), *_index(source)), [name or "array"])
+        is_named = meaning(name) in (Meaning.LEAD, Meaning.VOLTAGE)  # another name says little of one column
+        check_rows("array", [name], [source])
+        named = (name,) if is_named else ()
+        index = _index(source)
+        return _checked(Columns(named, (values,), (kind,), *index, notes=_falls(*index)), [name or "array"])
     array = as_array(source)
     if array.ndim not in (1, 2):
         raise UserError(f"array: expected the shape [n] or [leads, n]; got {list(array.shape)}")
@@ -185,12 +192,33 @@ def _series(column: pd.Series) -> tuple[Any, str]:
 def _index(table: Any) -> tuple[Any, str, str]:
     """Return the index of a table as numbers, its name and its kind; None if it only numbers the rows."""
     index = getattr(table, "index", None)
-    if index is None or type(index).__module__.startswith("cudf") or isinstance(index, pd.RangeIndex | pd.MultiIndex):
+    if isinstance(index, pd.MultiIndex):
+        index = _level(index)
+    if index is None or type(index).__module__.startswith("cudf") or isinstance(index, pd.RangeIndex):
         return None, "", ""
     values, kind = _column(index.to_series().reset_index(drop=True))
     if values is None:
         return None, "", ""
     return values.astype(np.float64), "index" if index.name is None else str(index.name), kind
+
+
+def _level(index: pd.MultiIndex) -> pd.Index | None:
+    """Return the level of an index that is a clock, by its type or its name; else the last one that rises evenly."""
+    levels = [index.get_level_values(k) for k in range(index.nlevels)]
+    dated = [level for level in levels if level.dtype.kind in "mM" or isinstance(level.dtype, pd.DatetimeTZDtype)]
+    called = [level for level in levels if is_time_name(str(level.name))]
+    counts = [
+        level for level in levels if level.dtype.kind in "iuf" and behaviour(level.to_numpy(np.float64)) in RISING
+    ]
+    return next((found[-1] for found in (dated, called, counts) if found), None)
+
+
+def _falls(index: Any, name: str, kind: str) -> tuple[str, ...]:
+    """Return a note about an index that counts rows in another order than theirs."""
+    if index is None or kind or is_time_name(name) or behaviour(index) in RISING:
+        return ()
+    rows = np.flatnonzero(np.diff(index) < 0) + 1
+    return (falls_note(name, index, rows),) if len(rows) else ()
 
 
 def _table(names: list[str], written: list[Any], source: Any = None) -> Columns:
@@ -204,7 +232,8 @@ def _table(names: list[str], written: list[Any], source: Any = None) -> Columns:
         levels = [index.get_level_values(k).to_series() for k in range(index.nlevels)]
     notes = check_rows("table", [*names, *(str(level.name) for level in levels)], [*written, *levels])
     values, kinds = zip(*found, strict=True)
-    return _checked(Columns(tuple(names), values, kinds, *_index(source), notes=notes), names)
+    found_index = _index(source)
+    return _checked(Columns(tuple(names), values, kinds, *found_index, notes=notes + _falls(*found_index)), names)
 
 
 def _checked(columns: Columns, names: list[str]) -> Columns:
