@@ -195,7 +195,7 @@ function showStates(nowMs) {
   if (at("ward").hidden !== (hidden || page.view !== ward)) at("ward").hidden = hidden || page.view !== ward;
   if (at("bed").hidden !== (hidden || page.view !== bed)) at("bed").hidden = hidden || page.view !== bed;
   setText(at("clock"), clockTime(store.nowUs()));
-  setText(at("total"), `${page.streams} streams`);
+  setText(at("total"), page.streams === 1 ? "1 stream" : `${page.streams} streams`);
 }
 
 let lastMs = 0;
