@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from beatwire.api.live_chunks import rows_of
+from beatwire.api.live_clock import ChunkClock
 from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
@@ -135,10 +136,10 @@ class Live:
         self.leads = unique_names(list_of_names("leads", leads, MAX_LEADS))
         resolution_uv = positive("resolution_uv", resolution_uv, "a positive number of microvolts")
         uv = uv_per_value(units, gain)
+        self._notes = notes
         is_exact = gain is not None or not (uv and uv[0])
-        self._scale = JudgedScale(
-            self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, lambda text: notes(f"Live: {text}")
-        )
+        self._scale = JudgedScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, self._note)
+        self._clock = ChunkClock(self.fs, self._note)
         self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
         self._unit: float | None = None  # that of the first table, in microvolts
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
@@ -191,6 +192,8 @@ class Live:
         if unit is not None:
             self._take_unit(unit)
         at = expected if first is None else first
+        self._clock.compare(chunk, at)
+        self._scale.look_at(values.dtype)
         if not self._scale.begun and values.dtype == np.int16 and not self._held:
             self._scale.take_as_converter()
         if self._scale.begun:
@@ -251,6 +254,9 @@ class Live:
         if self._feed is None:
             raise ValueError("Live: expected an open monitor; it is closed")
         return self._feed
+
+    def _note(self, text: str) -> None:
+        self._notes(f"Live: {text}")
 
     def _take_unit(self, uv: float) -> None:
         """Take the unit that a table states: the first one decides the scale, the others have the same.

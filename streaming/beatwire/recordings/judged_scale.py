@@ -62,7 +62,8 @@ class JudgedScale:
         self, fs: float, leads: Sequence[str], uv: float | None, exact: bool, resolution_uv: float,
         notes: Callable[[str], None], *, hint: str = "give units or gain",
     ) -> None:  # fmt: skip
-        self._notes = notes
+        self._notes, self._hint = notes, hint
+        self._type: str | None = "" if uv is not None else None  # of the first numbers without a unit; "" is enough
         self._make = partial(ChunkScale, fs, leads, uv, exact, resolution_uv, notes, hint=hint)
         self._chunks = self._make()
         self._is_judged = not self._chunks.decided
@@ -91,9 +92,19 @@ class JudgedScale:
 
     def take_unit(self, uv: float) -> None:
         """Take values of ``uv`` microvolts each; 0: they are not calibrated."""
+        self._type = ""
         self._chunks.take_unit(uv)
         self.begun = self._chunks.decided
         self._is_judged = not self.begun
+
+    def look_at(self, dtype: Any) -> None:
+        """Say once that chunks without a unit change between int16 and other numbers, which mean other units."""
+        found = "int16" if dtype == np.int16 else "other numbers"
+        if self._type is None:
+            self._type = found
+        elif self._type and self._type != found:
+            self._notes(f"chunks of {found} after {self._type} are taken in the same unit ({self._hint})")
+            self._type = ""
 
     def take_as_converter(self) -> None:
         """Decide that numbers without a unit are those of a converter."""
