@@ -74,7 +74,8 @@ def test_rows_that_come_twice_or_late_are_said(at: int, size: int, kind: str, wh
         row = np.r_[row[:at], row[at + size : at + 2 * size], row[at : at + size], row[at + 2 * size :]]
     count = row // together - np.where((row >= at) & (what == "from 0 again"), at // together, 0)
     _, _, notes = read(pd.DataFrame({"sample": count, "ECG (uV)": UV[row]}), kind)
-    assert any(note.startswith("the count of 'sample' falls 1 time, first from ") for note in notes)
+    said = ("the count of 'sample' falls 1 time, first from ", f"{size} rows come {what}")
+    assert any(note.startswith(said) for note in notes)
 
 
 def test_numbers_of_packets_are_no_seconds_and_no_lead() -> None:

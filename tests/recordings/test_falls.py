@@ -1,10 +1,6 @@
 """Tables whose times fall by less than a quarter of a second: a clock that was set back, rows twice or late: said."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import numpy as np
-from beatwire.recordings import read_recording
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.synthetic.person import synthetic_recording
 from draws import draws
@@ -31,21 +27,6 @@ def test_a_clock_that_is_set_back_changes_neither_rate_nor_places_and_is_said(
     found_hz, position, notes = rate_and_positions("x", "time", times, None)
     assert (found_hz, position) == (rate_hz, None)
     assert any(note.startswith(SAID) for note in notes)
-
-
-@settings(deadline=None, max_examples=draws(30))
-@given(at=st.integers(500, N - 500), size=st.integers(5, 60), what=st.sampled_from(["twice", "late"]))
-def test_rows_that_come_twice_or_late_are_said(at: int, size: int, what: str) -> None:
-    row = np.arange(N)
-    if what == "twice":
-        row = np.r_[row[:at], row[at - size : at], row[at:]]
-    else:
-        size = size // 2 + 1
-        row = np.r_[row[:at], row[at + size : at + 2 * size], row[at : at + size], row[at + 2 * size :]]
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "x.csv"
-        path.write_text("time,ECG (uV)\n" + "".join(f"{k * 0.004:.3f},{UV[k]}\n" for k in row))
-        assert any(note.startswith(f"{SAID}1 time, first by ") for note in read_recording(path).notes)
 
 
 @settings(deadline=None, max_examples=draws(60))

@@ -25,6 +25,7 @@ from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import UV_PER, is_time_name, is_unscaled, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
+from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
 from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.leads import find_lead, unique_names
@@ -102,6 +103,9 @@ def _from_array(
     place = where or "analyze"
     try:
         table, roles = _roles(place, columns, given, column, rate_hz)
+        order, order_notes = row_order(table, roles)
+        if order is not None:
+            columns, table = columns.of_rows(order), table.of_rows(order)
         rate_hz, position, clock_notes = _clock(place, table, roles, rate_hz, in_file=where is not None)
     except UserError as error:
         if where is not None:
@@ -113,7 +117,7 @@ def _from_array(
     if times:
         raise UserError(f"array: expected numbers; got times in {times[0]!r}")
     names = _names(table, roles, given)
-    notes = (*clock_notes, *roles.notes(table.names), *columns.notes)
+    notes = (*order_notes, *clock_notes, *roles.notes(table.names), *columns.notes)
     values = [columns.values[k] for k in rows]
     if uv is None and columns.names:
         uv = _named_units(table, roles.leads)

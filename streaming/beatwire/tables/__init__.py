@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from beatwire.tables.columns import arrow as arrow
     from beatwire.tables.columns import frame as frame
     from beatwire.tables.columns import numbers as numbers
+    from beatwire.tables.columns import rows_of as rows_of
     from beatwire.tables.columns import rr_statistics as rr_statistics
     from beatwire.tables.lines import Lines as Lines
     from beatwire.tables.lines import read_json_lines as read_json_lines
@@ -29,7 +30,7 @@ else:
     __getattr__ = lazily(
         __name__,
         arrays="array_module host_array library",
-        columns="Column arrow frame numbers rr_statistics",
+        columns="Column arrow frame numbers rows_of rr_statistics",
         lines="Lines read_json_lines",
         parse="cells_at_blanks read_table read_table_blocks",
         textfile="encoding_of open_bytes open_text",

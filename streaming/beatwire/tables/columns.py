@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from beatwire.records import F64
-from beatwire.tables.arrays import host_array
+from beatwire.records import F64, I64
+from beatwire.tables.arrays import array_module, host_array
 
 Column: TypeAlias = Any  # float64 [n], NumPy or CuPy; or a pandas Series, if it holds text
 
@@ -17,6 +17,13 @@ def numbers(column: Column) -> F64:
     """Return a column of numbers as an array, NumPy or CuPy."""
     values: F64 = column.to_numpy(np.float64) if isinstance(column, pd.Series) else column
     return values
+
+
+def rows_of(column: Column, rows: I64) -> Column:
+    """Return rows of a column, in their order."""
+    if isinstance(column, pd.Series):
+        return column.iloc[rows].reset_index(drop=True)
+    return column[array_module(column).asarray(rows)]
 
 
 def frame(columns: Mapping[str, Any], xp: Any = np) -> Any:

@@ -9,8 +9,10 @@ called like a lead come before those with a unit of voltage, and these before th
 rate, an acceleration, a battery or a label is no lead. What is left out is said once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from beatwire.errors import UserError
@@ -40,8 +42,8 @@ from beatwire.recordings.columns.names import (  # fmt: skip
 )
 from beatwire.recordings.leads import find_lead
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
-from beatwire.records import F64
-from beatwire.tables import array_module
+from beatwire.records import F64, I64
+from beatwire.tables import array_module, rows_of
 
 _NEVER_A_LEAD = (*RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
 _BY_NAME = "another quantity, by its name"
@@ -62,6 +64,10 @@ class Table:
     columns: Sequence[Any]
     units: tuple[str, ...] = ()
     sensors: tuple[str, ...] = ()
+
+    def of_rows(self, rows: I64) -> Table:
+        """Return the same table with these rows only, in their order."""
+        return replace(self, columns=[None if c is None else rows_of(c, rows) for c in self.columns])
 
     def unit(self, k: int) -> str:
         """Return the unit of a column; ``""`` if it is unknown."""
@@ -130,6 +136,10 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
         clock = by_name[0]
     elif not rising and not by_name and len(found) > 1 and _first_counts(table):
         count = 0
+    down = [k for k, b in enumerate(found) if b is Behaviour.FALLS and is_index_name(table.names[k]) and len(found) > 1]
+    if down and clock is None and count is None:
+        got = f"column {table.names[down[0]]!r} counts down"
+        raise UserError(f"{where}: expected rows from the first sample to the last; {got}: turn the table round")
     if column is not None:
         return Roles(_requested(where, table, column, found), clock, count)
     left_out: dict[int, str] = {}

@@ -7,8 +7,10 @@ Out: :class:`Columns`: each column as int16 or float64 [n], NumPy or CuPy
 A value that is masked, None, NA, NaN or infinite is none: NaN, or -32768 in int16. Dates and durations are seconds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,8 @@ from beatwire.recordings.columns.count import falls_note
 from beatwire.recordings.columns.names import Meaning, is_time_name, meaning
 from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE
-from beatwire.tables import array_module, host_array
+from beatwire.records import I64
+from beatwire.tables import array_module, host_array, rows_of
 
 _TABLES = ("polars", "pyarrow")  # their tables become those of pandas
 _MOST_NAMED = 3  # of values that are no numbers, in an error
@@ -49,6 +52,11 @@ class Columns:
     index_kind: str = ""
     whole: Any = None
     notes: tuple[str, ...] = ()
+
+    def of_rows(self, rows: I64) -> Columns:
+        """Return the same columns with these rows only, in their order."""
+        values = tuple(None if v is None else rows_of(v, rows) for v in self.values)
+        return replace(self, values=values, whole=None, index=None if self.index is None else rows_of(self.index, rows))
 
 
 def columns_of(source: Any) -> Columns:

@@ -58,8 +58,7 @@ def times_of(
         k = int(xp.flatnonzero(~xp.isfinite(values))[0])
         got = written.iloc[k] if hasattr(written, "iloc") else float(values[k])
         raise UserError(f"{where}: expected a time in every row of column {name!r}; row {k + 1} has {got!r}")
-    turn = turn_of(values) if turn is None and len(values) >= FEWEST_ROWS else turn
-    risen = values if turn is None else without_turns(values, turn)
+    risen = _risen(values, turn)
     step = typical_step(risen)
     found = None if not unit and counts_packets(name, risen) else time_unit(name, unit, step, fs)
     if found is None:
@@ -68,6 +67,18 @@ def times_of(
     seconds = _without_turns_at(risen / PER_SECOND[found], 1.0 / PER_SECOND[found])
     _check_that_it_rises(where, name, seconds, values, written)
     return Times(seconds, found)
+
+
+def risen_times(values: F64, name: str, unit: str) -> F64:
+    """Return a column of times, or one that counts, without its turns; parameters as for :func:`times_of`."""
+    risen = _risen(values, None)
+    unit_s = 1.0 / PER_SECOND[time_unit(name, unit, max(typical_step(risen), 1e-9), None) or "s"]
+    return _without_turns_at(risen * unit_s, unit_s)
+
+
+def _risen(values: F64, turn: float | None) -> F64:
+    turn = turn_of(values) if turn is None and len(values) >= FEWEST_ROWS else turn
+    return values if turn is None else without_turns(values, turn)
 
 
 def _without_turns_at(seconds: F64, unit_s: float) -> F64:

@@ -27,6 +27,7 @@ from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
 from beatwire.recordings.columns.names import UV_PER, is_unscaled, unit_of, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
+from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
@@ -35,7 +36,7 @@ from beatwire.recordings.text.strays import without_strays
 from beatwire.recordings.text.turned import leads_in_columns
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
-from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
+from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks, rows_of
 
 _TAIL_BYTES = 4096
 _GIVE_GAIN = "give --gain, units per millivolt"
@@ -70,6 +71,7 @@ def _read_text(
     row_notes = check_rows(where, layout.names, table)
     read = _Read.of(layout, table)
     roles = roles_of(where, read.table, column=column, fs=fs)
+    table, read, order_notes = _in_order(layout, table, read, roles)
     clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
     leads, position = roles.leads, clock.positions(read.table, read.written)
     columns = [_as_numbers(path, layout, table[k], k) for k in leads]
@@ -89,6 +91,7 @@ def _read_text(
         samples=samples,
         notes=(
             *notes,
+            *order_notes,
             *clock.notes,
             *roles.notes(layout.names),
             *row_notes,
@@ -146,9 +149,12 @@ def _text_blocks(
     )  # fmt: skip
     for table in tables:
         read = _Read.of(layout, table)
-        if roles is None or clock is None:
+        if roles is None:
             notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
+        table, read, order_notes = _in_order(layout, table, read, roles)
+        notes += order_notes
+        if clock is None:
             clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
             notes += (*clock.notes, *roles.notes(layout.names), *_cut_note(path, layout))
         position = clock.positions(read.table, read.written)
@@ -186,6 +192,17 @@ class _Read:
                 values, units[k] = dates, "s"
             columns.append(values)
         return _Read(layout, written, Table(layout.names, columns, tuple(units), layout.sensors))
+
+
+def _in_order(
+    layout: Layout, written: list[Column], read: _Read, roles: Roles
+) -> tuple[list[Column], _Read, tuple[str, ...]]:
+    """Return the columns of a file with each row once, in the order of its clock, and notes."""
+    rows, notes = row_order(read.table, roles)
+    if rows is None:
+        return written, read, ()
+    written = [rows_of(column, rows) for column in written]
+    return written, _Read.of(layout, written), notes
 
 
 def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
