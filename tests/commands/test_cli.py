@@ -109,6 +109,15 @@ def test_an_interrupt_while_modules_are_imported_ends_without_a_word() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize("words", [["--help"], ["config", "--help"], ["--version"]])
+def test_a_standard_output_that_is_full_is_one_line(words: list[str]) -> None:
+    command = [sys.executable, "-m", "beatwire", *words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    expected = "beatwire: standard output: expected room for the result; got: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+
+
 def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "beatwire", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"beatwire {version('beatwire')}\n"

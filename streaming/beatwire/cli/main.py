@@ -7,6 +7,7 @@ error. Each command parses its arguments in a module of its own, and imports wha
 itself is imported when its command is given, or the help of all: to build the options of all takes a third of a start.
 """
 
+import errno
 import functools
 import logging
 import os
@@ -18,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from beatwire.cli.terminal import print_message
-from beatwire.errors import FatalError, LostCardError, UserError
+from beatwire.errors import FatalError, LostCardError, UserError, reason
 from beatwire.service.observing.logs import log_event, writes_json
 
 # One thread each for the linear algebra libraries, set before NumPy is imported: the matrices of the network are
@@ -28,6 +29,9 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", 
 
 # Titles of the panels that group the commands in the help text.
 _START, _LIVE, _RECORDINGS, _DEVELOPMENT = "Start here", "Live monitoring with Kafka", "Recordings", "Development"
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # on standard output: of files commands say it themselves
 
 
 class Command(NamedTuple):
@@ -142,6 +146,10 @@ def main() -> None:
             os._exit(1)  # after a GPU has failed, the exit handlers of its libraries print errors or hang
         sys.exit(1)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            _print_error(FatalError(f"standard output: expected room for the result; got: {reason(error)}"), "bold red")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again
+            sys.exit(1)
         if not _is_of_kafka(error):
             raise
         from beatwire.kafka.topics import error_text

@@ -73,12 +73,14 @@ def wfdb_record(path: Path) -> Path | None:
     Raises
     ------
     UserError
-        There is no such file, it is a folder, or the header of a record is missing.
+        There is no such file, it is a folder, a pipe or a device, or the header of a record is missing.
     """
     if path.is_dir():
         records = sorted(p.stem for p in path.glob("*.hea"))
         hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
         raise UserError(f"{path}: expected a recording or a WFDB record; got a folder ({hint})")
+    if path.is_fifo() or path.is_socket() or path.is_block_device() or path.is_char_device():
+        raise UserError(f"{path}: expected a file, which is read twice; got a pipe or a device: save to a file first")
     header = path.with_name(f"{path.name}.hea")
     if not path.exists():
         if path.suffix == ".hea" or (path.suffix in WFDB_SUFFIXES and path.with_suffix(".hea").exists()):

@@ -127,7 +127,7 @@ def _read_numbers(
     pa.set_cpu_count(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         table = pa.csv.read_csv(
-            path,
+            pa.OSFile(os.fsencode(path)),  # its name may be any bytes
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows=lines_before, block_size=1 << 22),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=skip_blank),
             convert_options=pa.csv.ConvertOptions(

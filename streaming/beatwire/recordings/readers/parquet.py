@@ -1,5 +1,6 @@
 """Parquet files, by ``pyarrow``: a table whose columns are those of a data frame."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def read_parquet(path: Path, fs: float | None, column: str | None, gain: float |
     """
     where = path.name
     try:
-        table = pa.parquet.read_table(path).to_pandas()
+        table = pa.parquet.read_table(pa.OSFile(os.fsencode(path))).to_pandas()  # its name may be any bytes
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UserError(f"{where}: expected a Parquet table; got: {str(error).strip().splitlines()[0]}") from None
     return replace(from_array(table, fs, gain=gain, column=column, where=where), name=path.stem)
