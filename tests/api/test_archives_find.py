@@ -54,6 +54,13 @@ def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
     assert len({shown(name) for name in files}) == len(files)
 
 
+def test_a_file_whose_name_is_no_utf_8_is_left_out_and_said(tmp_path: Path) -> None:
+    write(tmp_path, "a.csv", os.fsdecode(b"n\xfc.csv"), "ü.csv")
+    found, notes = find([tmp_path])
+    assert [one.name for one in found] == ["a.csv", "ü.csv"]
+    assert notes == [f"{tmp_path}: 1 files were left out, because their names are not UTF-8: n\\udcfc.csv"]
+
+
 def test_the_files_of_a_record_are_one_recording_and_its_segments_are_none(tmp_path: Path) -> None:
     write(tmp_path, "a/100.hea", text="100 2 360 1000\n100.dat 16 200\n100.dat 16 200\n")
     write(tmp_path, "a/100.dat", "a/100.atr", "a/100.xws", "a/100.qrs")

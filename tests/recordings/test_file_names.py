@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from beatwire.cli.main import main
 from beatwire.recordings import as_recording, read_recording
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,3 +49,14 @@ def test_a_pipe_or_a_device_is_one_error_and_does_not_wait(tmp_path: Path) -> No
     pd.DataFrame({"II": MV}).to_csv(tmp_path / "real.csv", index=False)
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
     assert as_recording(tmp_path / "link.csv", fs=250).leads == ("II",)
+
+
+def test_a_path_that_the_system_refuses_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got = "expected a path that can be looked for; got: File name too long"
+    assert message_of(Path("x" * 5000)) == f"{'x' * 200}: {got}"
+    monkeypatch.setattr("sys.argv", ["beatwire", "evaluate", "x" * 5000])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert capsys.readouterr().err == f"beatwire: {'x' * 200}: {got}\n"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import fsspec
 
-from beatwire.errors import UserError
+from beatwire.errors import UserError, printable
 from beatwire.recordings.places import ENDINGS, is_address
 
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
@@ -180,6 +180,10 @@ class _Searched:
 
     def _list(self, listed: Iterable[Mapping[str, Any]]) -> list[str]:
         files = {one["name"]: one for one in listed if one["type"] == "file"}
+        if strange := [name for name in files if not _is_text(name)]:  # no table can hold them
+            shown = printable(strange[0].rpartition("/")[2])
+            self.notes.append(f"{len(strange)} files were left out, because their names are not UTF-8: {shown}")
+        files = {name: one for name, one in files.items() if name not in strange}
         self.listed |= files
         return list(files)
 
@@ -220,6 +224,11 @@ class _Searched:
             when = next((one[key] for key in _STAMPS if one.get(key) is not None), "")
             rows.append(f"{path.removeprefix(folder)} {one.get('size')} {when}")
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+
+def _is_text(name: str) -> bool:
+    """Return False for a name whose bytes are no text in UTF-8."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _place(folder: str) -> str:

@@ -33,6 +33,9 @@ _START, _LIVE, _RECORDINGS, _DEVELOPMENT = "Start here", "Live monitoring with K
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # on standard output: of files commands say it themselves
 
+_NO_PATH = (errno.ENAMETOOLONG, errno.EACCES)  # it cannot even be found out whether it exists
+_SHOWN = 200  # letters of a path in an error
+
 
 class Command(NamedTuple):
     """Where a command is: a function, or a group of commands, of its name in a module of this package.
@@ -150,6 +153,10 @@ def main() -> None:
             _print_error(FatalError(f"standard output: expected room for the result; got: {reason(error)}"), "bold red")
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again
             sys.exit(1)
+        if isinstance(error, OSError) and error.errno in _NO_PATH:
+            shown = str(error.filename)[:_SHOWN]
+            _print_error(UserError(f"{shown}: expected a path that can be looked for; got: {reason(error)}"), "red")
+            sys.exit(2)
         if not _is_of_kafka(error):
             raise
         from beatwire.kafka.topics import error_text

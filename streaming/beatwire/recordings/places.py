@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from beatwire.errors import UserError, reason
+from beatwire.errors import UserError, printable, reason
 from beatwire.recordings.download import download_hint
 from beatwire.recordings.wfdb.header import read_header
 
@@ -44,6 +44,7 @@ ENDINGS = {
 }  # fmt: skip
 _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
 _HEAD_BYTES = 256
+_SHOWN = 200  # letters of a path in an error
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
 
@@ -67,6 +68,18 @@ def check_folder(folder: Path) -> None:
         raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder{download_hint(folder)}")
 
 
+def check_name(path: Path) -> None:
+    """Raise UserError if the system refuses to look for a path: it is too long, or in a folder that is not open."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return  # it does not exist
+    except OSError as error:
+        raise UserError(
+            f"{printable(str(path))[:_SHOWN]}: expected a path that can be looked for; got: {reason(error)}"
+        ) from None
+
+
 def wfdb_record(path: Path) -> Path | None:
     """Return the path of a WFDB record, without ``.hea``; None if the path is that of another file.
 
@@ -75,6 +88,7 @@ def wfdb_record(path: Path) -> Path | None:
     UserError
         There is no such file, it is a folder, a pipe or a device, or the header of a record is missing.
     """
+    check_name(path)
     if path.is_dir():
         records = sorted(p.stem for p in path.glob("*.hea"))
         hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
