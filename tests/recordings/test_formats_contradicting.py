@@ -1,11 +1,14 @@
 """EDF and DICOM files that contradict themselves, or hold more than they state: it is read right, or said."""
 
+import gzip
 from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pydicom
 import pytest
+import scipy.io
 from beatwire.recordings import NO_VALUE, read_recording
 from dicom_files import write_dicom
 from draws import draws
@@ -137,3 +140,27 @@ def test_the_unit_of_a_dicom_channel_may_be_stated_in_words(tmp_path: Path) -> N
     del unit.CodeValue
     opened.save_as(path)
     assert read_recording(path).uv_per_unit == 1
+
+
+@pytest.mark.parametrize("kind", ["edf", "dcm", "npy", "mat", "parquet", "feather", "pickle"])
+def test_a_compressed_file_of_another_format_than_text_is_one_error(kind: str, tmp_path: Path) -> None:
+    plain, packed, values = tmp_path / f"x.{kind}", tmp_path / f"x.{kind}.gz", np.arange(600) % 77
+    table = pd.DataFrame({"II": values})
+    if kind == "edf":
+        write_raw_edf(plain, [Raw("ECG", "uV", values, UV)], 6)
+    elif kind == "dcm":
+        write_dicom(plain, [{"rate_hz": 250, "channels": [("Lead I", 1, "uV", 0, values)]}])
+    elif kind == "mat":
+        scipy.io.savemat(plain, {"ecg": values})
+    elif kind == "npy":
+        np.save(plain, values)
+    else:
+        getattr(table, f"to_{kind}")(plain)
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert message_of(packed) == f"x.{kind}.gz: expected an ECG recording; got a compressed file: unpack it"
+
+
+@pytest.mark.parametrize("content", [b"ARROW1\0\0", b"FEA1\0\0\0\0", b"\xff\xff\xff\xff\x78\1\0\0"])
+def test_files_of_arrow_are_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content + bytes(300))
+    assert message_of(tmp_path / "x").endswith(", which beatwire does not read: save it as Parquet")

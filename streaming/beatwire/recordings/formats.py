@@ -4,7 +4,9 @@ In:  a path; rate, columns and gain that the user gives, for formats that state 
 Out: :class:`Signals` of a file that describes them, a :class:`Recording` of arrays or a table, None for a text table
 """
 
+import gzip
 import re
+import zlib
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -43,7 +45,8 @@ _UNREADABLE = (
         for begin in (b"[Content_Types].xml", b"docProps/", b"_rels/", b"xl/", b"mimetypeapplication/vnd.oasis")
     ),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1", f"an old document of Office, {_NOT_READ}: save its sheet as CSV"),
-    (0, b"ARROW1", f"a Feather file, {_NOT_READ}: save it as Parquet"),
+    *((0, begin, f"a Feather file, {_NOT_READ}: save it as Parquet") for begin in (b"ARROW1", b"FEA1")),
+    (0, b"\xff\xff\xff\xff", f"a stream of Arrow, {_NOT_READ}: save it as Parquet"),
     *(
         (0, begin, f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet")
         for begin in (b"\x80\x04\x95", b"\x80\x05\x95")
@@ -58,6 +61,7 @@ _UNREADABLE = (
 _MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<[?!A-Za-z]")
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{\]"])')
 _TAIL_BYTES = 64
+_GZIP, _UNPACKED_BYTES = b"\x1f\x8b", 256
 
 
 def open_file(path: Path, fs: float | None, column: str | None, gain: float | None) -> Signals | Recording | None:
@@ -75,6 +79,9 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     for at, magic, what in _UNREADABLE:
         if head[at : at + len(magic)] == magic:
             raise _refused(path, what)
+    inner = _unpacked(path) if head[:2] == _GZIP else b""
+    if by_content(inner, path) or any(inner[at : at + len(magic)] == magic for at, magic, _ in _UNREADABLE):
+        raise _refused(path, _PACKED)
     found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
@@ -90,6 +97,15 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         return None
     read = _reader(path.name, found)
     return read(path, fs, column, gain) if found in (PARQUET, NUMPY, MATLAB) else read(path)
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return the first bytes in a gzip file; none if it is damaged, which its reader says."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(_UNPACKED_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return b""
 
 
 def _refused(path: Path, got: str) -> UserError:
