@@ -89,6 +89,11 @@ def messages() -> list[list[bytes]]:
                 queue.append(queue.pop(-2))
         queue.insert(-2, signal.chunk(0, 40, first=10**9))
         queue.append(signal.chunk(0, 40, session=2))
+        if seconds > 60:  # again, and with other values
+            again = [
+                signal.chunk(k, k + 300, samples=samples[:, k : k + 300] + off) for k in (200, 400) for off in (0, 9)
+            ]
+            queue[40:40] = again
         queues.append(queue)
     fast = Signal("fast", units(heart([(280, 280, 9)], 250.0, 0.012, leads=2)[0]))
     chunks = [fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 60)]

@@ -212,10 +212,10 @@ RULES = (
     ),
     Rule(
         26, "conflicting senders", "medium", True, False, "Conflicting senders",
-        "two or more sessions of this stream take turns",
-        "Two devices send under one id: sessions of this stream take turns. Each has sent again after another "
-        "one, within {limit} s, twice. Each change of the sender begins the analysis anew: little or nothing is "
-        "found. Ends after {limit} s in which no session returns.",
+        "two or more devices send this stream",
+        "Two devices send under one id. Their sessions take turns: each has sent again after another one, within "
+        "{limit} s, twice; this begins the analysis anew, so little is found. Or they send one session: four samples "
+        "in a row, one a second, came again with other values. Ends after {limit} s without either.",
         limit=Limit(30.0, "s"), prevents="analysis",
     ),
     Rule(

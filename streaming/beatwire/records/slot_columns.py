@@ -28,8 +28,8 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_USED_US         its arrival
     SLOT_ACTIVE_US       time in which samples came, see there; 0: the stream had no chunk
     SLOT_ARRIVED_AT      sample of the last ARRIVED event of the lane; -1: none
-    SLOT_RETURN_US       arrival of the last chunk with which a session came back
-    SLOT_CONFLICT        whether sessions take turns
+    SLOT_RETURN_US       arrival of the last chunk with which a session came back, or was contradicted
+    SLOT_CONFLICT        whether sessions take turns, or chunks contradict each other
     SLOT_RATE_CELL       cell of the last chunk whose time was compared with the rate (``kernels.intake.stated_rate``)
     SLOT_RATE_FULL       cells that count before it, at most RATE_STEPS + 1; -1: it does not count
     SLOT_RATE_WRONG      1 if the last event of it said that the rate is contradicted
@@ -37,6 +37,10 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_RATE_LEASTS     least times of that cell and of the RATE_STEPS before it, a column each, the newest first
     SLOT_OTHER_COUNT     sessions before this one that are remembered: pairs in columns SLOT_OTHERS + 2 k and + 1, the
                          session and the arrival of its last chunk
+    SLOT_VALUES_TO       second after the last one of which a value is kept (``kernels.intake.contradictions``)
+    SLOT_DIFFERENCES     values in a row that were not those that came before
+    SLOT_DIFFERS_US      arrival of the last of them
+    SLOT_VALUES          values of the last seconds, three a column, VALUE_COLUMNS columns
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 """
 
@@ -54,7 +58,10 @@ RATE_STEPS = 3
 SLOT_OTHER_COUNT = SLOT_RATE_LEASTS + RATE_STEPS + 1
 SLOT_OTHERS = SLOT_OTHER_COUNT + 1
 MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
-SLOT_PENDING = SLOT_OTHERS + 2 * MOST_OTHERS
+SLOT_VALUES_TO = SLOT_OTHERS + 2 * MOST_OTHERS
+SLOT_DIFFERENCES, SLOT_DIFFERS_US, SLOT_VALUES = range(SLOT_VALUES_TO + 1, SLOT_VALUES_TO + 4)
+VALUE_COLUMNS = 22  # more than a minute: what goes back further is rejected
+SLOT_PENDING = SLOT_VALUES + VALUE_COLUMNS
 FIRST_PENDING = SLOT_PENDING + 1
 MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
 SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING

@@ -9,7 +9,8 @@ import math
 
 from beatwire.kernels.intake.align import open_pass, place_run, put_event, restart
 from beatwire.kernels.intake.clock import anchor
-from beatwire.kernels.intake.senders import change_session, note_conflict, note_use
+from beatwire.kernels.intake.contradictions import compare_values, forget_values, is_contradicted
+from beatwire.kernels.intake.senders import IN_CONFLICT, change_session, note_conflict, note_use
 from beatwire.kernels.intake.stated_rate import NOTHING_DUE, note_rate
 from beatwire.records import F64, I64, U8
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
@@ -58,6 +59,7 @@ from beatwire.records.slot_columns import (
     SLOT_NANOVOLTS,
     SLOT_PASS,
     SLOT_PENDING,
+    SLOT_RETURN_US,
     SLOT_SESSION,
     SLOT_TICK,
 )
@@ -133,6 +135,7 @@ def align_row(
     session, first, count = int(ints[CHUNK_SESSION]), int(ints[CHUNK_FIRST]), int(ints[CHUNK_COUNT])
     leads, names, arrived_us = int(ints[CHUNK_LEADS]), int(ints[CHUNK_LEAD_NAMES]), int(ints[CHUNK_ARRIVED_US])
     nanovolts = int(math.floor(1000.0 * floats[CHUNK_UV_PER_UNIT] + 0.5))
+    second = int(math.floor(floats[CHUNK_RATE_HZ] + 0.5))
     same = state[SLOT_SESSION] == session
     fresh_start = state[SLOT_EXPECTED] < 0 or not same
     silent = is_silent(arrived_us, state, limits)
@@ -160,12 +163,19 @@ def align_row(
             rows.sizes[RESTARTS] += 1
             fresh_start = True
         elif first + count <= state[SLOT_EXPECTED]:
+            compare_values(state, chunks.payload, ints, second, arrived_us)
             rows.sizes[DUPLICATES] += 1
             state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
     conflict, placed = int(state[SLOT_CONFLICT]), int(rows.sizes[PLACED_ROWS])
     if state[SLOT_ACTIVE_US] > 0 and state[SLOT_SESSION] != session:
         change_session(state, int(state[SLOT_SESSION]), int(state[SLOT_ARRIVED_US]), session, arrived_us)
+    if fresh_start:
+        forget_values(state)
+    compare_values(state, chunks.payload, ints, second, arrived_us)
+    if is_contradicted(state, arrived_us):
+        state[SLOT_CONFLICT] = IN_CONFLICT
+        state[SLOT_RETURN_US] = arrived_us
     state[SLOT_ARRIVED_US] = arrived_us
     note_jump(first, state, own, fresh_start)
     if state[SLOT_TICK] != tick:

@@ -8,7 +8,8 @@ A chunk is *of use* if one of its samples was new, or if it says that all leads 
 
 A session *comes back* if another one sent after it, and it sends again within ``TURN_US``. Two returns within
 ``TURN_US`` are a conflict: several senders take turns. It is over when a chunk comes and no session has come back for
-``TURN_US``. A device that begins a session with every message is no conflict: nothing comes back.
+``TURN_US``. A device that begins a session with every message is no conflict: nothing comes back. So is a contradiction
+of the chunks of one session (``kernels.intake.contradictions``).
 
 The *active time* of a stream is that in which samples came, by the broker's clock: a gap counts for ``GAP_US`` at most,
 a longer one is ``no data`` or ``lead off``. ``kernels.alerts.unjudged`` counts in it how long nothing was analysed,
