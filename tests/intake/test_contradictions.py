@@ -3,13 +3,14 @@
 import itertools
 import random
 
+import pytest
 from announced import play
 from conflicts import RULE, transitions
 from draws import draws
 from hostile_senders import RATE_HZ, SECOND_US, Device, heart
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from laws import START_US, Run, assert_equal
+from laws import START_US, Run, assert_equal, run_graph, run_with_successors, transitions_by_stream
 
 Sent = list[tuple[int, str, bytes]]
 OTHER = 7_000  # samples by which the other patient's heart is elsewhere: 28 s
@@ -83,3 +84,15 @@ def test_of_two_devices_the_first_is_analysed() -> None:
     both, alone = play(sent, ends).run, play(sent_by(0, 50, 0.0, 60.0, 0), ends).run
     assert_equal(Run(both.beats), Run(alone.beats))
     assert {a["rule"] for a in both.alerts} - {a["rule"] for a in alone.alerts} == {RULE}
+
+
+@pytest.mark.parametrize("takeover_s", [[33.0], [36.0, 41.0, 70.0]])
+def test_a_successor_finds_the_same_conflict(takeover_s: list[float]) -> None:
+    sent = in_order(sent_by(0, 50, 0.0, 100.0, 0), sent_by(0, 50, 30.0, 20.0, OTHER))
+    ticks: list[list[bytes]] = [[] for _ in range(205)]
+    for arrives_us, _, value in sent:
+        ticks[2 * (arrives_us - START_US) // SECOND_US].append(value)
+    whole = run_graph(ticks, published=True)
+    handed_over = run_with_successors(ticks, [round(2 * at) for at in takeover_s])
+    assert next(a["state"] for a in whole.alerts if a["rule"] == RULE) == "on"
+    assert transitions_by_stream(handed_over) == transitions_by_stream(whole)

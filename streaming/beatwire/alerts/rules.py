@@ -214,8 +214,8 @@ RULES = (
         26, "conflicting senders", "medium", True, False, "Conflicting senders",
         "two or more devices send this stream",
         "Two devices send under one id. Their sessions take turns: each has sent again after another one, within "
-        "{limit} s, twice; each change begins the analysis anew: little is found. Or they send one session: four samples "
-        "in a row, one a second, came again with other values. Ends after {limit} s without either.",
+        "{limit} s, twice; each change begins the analysis anew: little is found. Or they send one session: four "
+        "samples in a row, one a second, came again with other values. Ends after {limit} s without either.",
         limit=Limit(30.0, "s"), prevents="analysis",
     ),
     Rule(
