@@ -101,6 +101,7 @@ def test_the_smallest_integer_of_16_bits_is_no_value(tmp_path: Path) -> None:
     path.write_text("ECG (uV)\n" + "\n".join(map(str, values)) + "\n")
     recording = read_recording(path, fs=RATE_HZ)
     assert np.array_equal(recording.samples[0], values)
+    assert f'-32768 is taken for "no value": 20 of {len(values)} values' in recording.notes
     path.write_text("ECG (uV)\n" + "\n".join(map(str, [*values, 40000])) + "\n")
     assert (read_recording(path, fs=RATE_HZ).samples[0] > -32768).all()
 

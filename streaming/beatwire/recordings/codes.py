@@ -5,7 +5,7 @@ Out: the same without the codes, and which they were
 
 A code is the largest or the least number of a lead, consists of nines (-999, 9999), is the least of 16 bits or a limit
 of 32 bits, and lies far beyond all others. Any other number is one if it comes several times and lies much further
-beyond, and so is what no converter gives. Of int16 samples -32768 is no value, code or not.
+beyond, and so is what no converter gives. Of integers of 16 bits -32768 is no value, code or not.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
             found[IMPOSSIBLE] = found.get(IMPOSSIBLE, 0) + int((xp.abs(finite) > IMPOSSIBLE).sum())
             finite = finite[xp.abs(finite) <= IMPOSSIBLE]
             column = xp.where(xp.abs(column) > IMPOSSIBLE, xp.nan, column)
-        for code in _codes_of(finite):
+        for code in (NO_VALUE,) if _are_int16(finite) else _codes_of(finite):
             found[code] = found.get(code, 0) + int((column == code).sum())
             column = xp.where(column == code, xp.nan, column)
         out.append(column)
@@ -68,6 +68,14 @@ def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:
             found[code] = found.get(code, 0) + int((row == code).sum())
             samples[k][row == code] = NO_VALUE
     return samples, _notes(found, samples.size)
+
+
+def _are_int16(finite: Any) -> bool:
+    """Return True if numbers are integers of 16 bits with the smallest of them, as WFDB and others write no value."""
+    xp = array_module(finite)
+    if not len(finite) or float(finite.min()) != NO_VALUE:
+        return False
+    return bool(((finite == xp.rint(finite)) & (finite <= -NO_VALUE)).all())
 
 
 def _notes(found: dict[float, int], total: int) -> tuple[str, ...]:

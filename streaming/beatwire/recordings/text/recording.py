@@ -29,7 +29,7 @@ from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.stacked import check_rows
-from beatwire.recordings.record import NO_VALUE, Recording
+from beatwire.recordings.record import Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.text.layout import Layout, read_layout
 from beatwire.recordings.text.strays import without_strays
@@ -222,7 +222,7 @@ def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
 def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
     """Return column ``k`` as float64; raise UserError with the line of the first cell that is no number."""
     if column.dtype.kind in "fb":
-        return _without_sentinel(numbers(column))
+        return numbers(column)
     with open_text(path) as text:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
@@ -234,16 +234,7 @@ def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
     found = _numbers_in(column, layout.dialect.decimal)
-    return np.full(len(column), np.nan) if found is None else _without_sentinel(found)
-
-
-def _without_sentinel(values: F64) -> F64:
-    """Return integers of 16 bits without the smallest of them, which WFDB and others write where there is no value."""
-    xp = array_module(values)
-    if not len(values) or float(xp.nan_to_num(values, nan=0.0).min()) != NO_VALUE:
-        return values
-    is_int16 = bool((xp.isnan(values) | ((values == xp.rint(values)) & (values <= -NO_VALUE))).all())
-    return xp.where(values == NO_VALUE, np.nan, values) if is_int16 else values
+    return np.full(len(column), np.nan) if found is None else found
 
 
 def _cut_note(path: Path, layout: Layout) -> tuple[str, ...]:
