@@ -8,6 +8,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.recordings import read_recording
 from beatwire.recordings.codes import without_codes
+from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.read import as_recording
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.head import read_head
@@ -171,6 +172,21 @@ def test_a_row_that_repeats_a_time_or_is_swapped_is_no_gap(tmp_path: Path) -> No
         path.write_text("time,ECG\n" + "".join(f"{t:.3f},{v / 1000:.4f}\n" for t, v in zip(times, UV, strict=True)))
         recording = read_recording(path)
         assert (recording.rate_hz, recording.samples.shape) == (RATE_HZ, (1, len(UV)))
+
+
+@settings(deadline=None, max_examples=draws(60))
+@given(
+    rate_hz=st.sampled_from([500.0, 512.0, 1000.0]), jitter=st.floats(0.2, 0.3), seed=st.integers(0, 9999),
+    seconds=st.integers(12, 40),
+)  # fmt: skip
+def test_times_that_jitter_by_a_part_of_a_step_have_the_rate_and_no_gaps(
+    rate_hz: float, jitter: float, seed: int, seconds: int
+) -> None:
+    rows = np.arange(round(rate_hz * seconds))
+    off = np.clip(np.random.default_rng(seed).normal(0, jitter, len(rows)), -0.9, 0.9)
+    found_hz, position, _ = rate_and_positions("x", "time", (rows + off) / rate_hz, None)
+    assert abs(found_hz / rate_hz - 1) < 1e-3
+    assert position is None
 
 
 @drawn

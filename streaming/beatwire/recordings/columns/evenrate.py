@@ -25,6 +25,7 @@ _AT_ONCE = 0.4  # of the rows are written with the one before, where there are p
 _SMALLEST_PACKET = 3
 _MANY = 1e-3  # of the rows: with so many missing samples another rate may fit the times better
 _FIRM = 0.4  # samples: with less jitter a gap of one sample is certain, and the rate after it
+_SURE = 0.012  # with less difference the rate over windows is that without gaps, and more exact than that of steps
 _PARTS = 64  # of a recording, whose rates are compared
 _PART_S = 3.0  # the shortest part
 _UNEVEN_S, _UNEVEN = 0.4, 0.05  # a part may be so much longer or shorter, in seconds, and of its length
@@ -130,7 +131,8 @@ def _rough_rate(rows: I64, times: F64) -> float:
     wide = float(xp.median(xp.abs(steps * middle - apart))) > _FIRM and not bool((apart > 1).any())
     if wide or float(near.mean()) < (0.4 if bool((apart > 1).any()) else 0.7):
         return max(by_windows)  # a gap in most windows makes the rate smaller
-    return float(apart[near].sum() / steps[near].sum())
+    by_steps = float(apart[near].sum() / steps[near].sum())
+    return max(by_windows) if abs(max(by_windows) / by_steps - 1) < _SURE else by_steps
 
 
 def even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
