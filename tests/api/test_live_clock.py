@@ -1,5 +1,6 @@
 """``Live`` with tables that have times: what contradicts the count of samples is said, and nothing else."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,22 @@ def test_live_says_where_a_table_has_a_gap_and_where_the_kind_of_numbers_changes
             live.push(numbers)
     said = "Live: chunks of int16 after other numbers are taken in the same unit (give units or gain)"
     assert notes.count(said) == 1
+
+
+def test_threads_that_push_to_one_monitor_take_turns() -> None:
+    beat = np.exp(
+        -((np.arange(200) / 250 - 0.4) ** 2) / 0.0002
+    )  # each chunk is the same, so their order does not matter
+    with Live(fs=250, leads=["II"], units="mV", notes=lambda _: None) as live:
+        expected = [b.sample for _ in range(60) for b in live.push(beat).beats] + [b.sample for b in live.close().beats]
+    with Live(fs=250, leads=["II"], units="mV", notes=lambda _: None) as live:
+
+        def push() -> list[int]:
+            return [b.sample for _ in range(15) for b in live.push(beat).beats]
+
+        with ThreadPoolExecutor(4) as pool:
+            parts = [running.result() for running in [pool.submit(push) for _ in range(4)]]
+        assert live.position == 60 * 200
+        parts.append([b.sample for b in live.close().beats])
+    assert sorted(sample for part in parts for sample in part) == expected
+    assert len(expected) > 55

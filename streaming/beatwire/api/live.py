@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -137,6 +138,7 @@ class Live:
         resolution_uv = positive("resolution_uv", resolution_uv, "a positive number of microvolts")
         uv = uv_per_value(units, gain)
         self._notes = notes
+        self._lock = threading.RLock()  # threads may push in turn
         is_exact = gain is not None or not (uv and uv[0])
         self._scale = JudgedScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, self._note)
         self._clock = ChunkClock(self.fs, self._note)
@@ -182,26 +184,27 @@ class Live:
 
     def decide(self, chunk: Any, first: int | None = None) -> Decided:
         """Do what :meth:`push` does; return columns of beats and alert transitions."""
-        feed, (values, unit), expected = self._open(), self._values(chunk), self.position
-        if first is not None:
-            first = whole("push: first", first, "the index of a sample, a whole number", low=-_MAX_INDEX)
-            if not expected <= first <= _MAX_INDEX:
-                raise UserError(f"push: expected a first sample of {expected} or greater; got {first}")
-        if not values.shape[1]:
-            return no_beats(), []
-        if unit is not None:
-            self._take_unit(unit)
-        at = expected if first is None else first
-        self._clock.compare(chunk, at)
-        self._scale.look_at(values.dtype)
-        if not self._scale.begun and values.dtype == np.int16 and not self._held:
-            self._scale.take_as_converter()
-        if self._scale.begun:
-            return self._push(feed, values, at)
-        self._held.append((at, floats(values)))
-        if sum(chunk.shape[1] for _, chunk in self._held) < self._scale.held_samples:
-            return no_beats(), []
-        return self._release(feed)
+        with self._lock:
+            feed, (values, unit), expected = self._open(), self._values(chunk), self.position
+            if first is not None:
+                first = whole("push: first", first, "the index of a sample, a whole number", low=-_MAX_INDEX)
+                if not expected <= first <= _MAX_INDEX:
+                    raise UserError(f"push: expected a first sample of {expected} or greater; got {first}")
+            if not values.shape[1]:
+                return no_beats(), []
+            if unit is not None:
+                self._take_unit(unit)
+            at = expected if first is None else first
+            self._clock.compare(chunk, at)
+            self._scale.look_at(values.dtype)
+            if not self._scale.begun and values.dtype == np.int16 and not self._held:
+                self._scale.take_as_converter()
+            if self._scale.begun:
+                return self._push(feed, values, at)
+            self._held.append((at, floats(values)))
+            if sum(chunk.shape[1] for _, chunk in self._held) < self._scale.held_samples:
+                return no_beats(), []
+            return self._release(feed)
 
     def _release(self, feed: Feed) -> Decided:
         """Decide the scale by the samples that are held, and push them."""
@@ -221,11 +224,12 @@ class Live:
 
     def wait(self, seconds: float) -> Events:
         """Advance the clock without a chunk, in seconds; return the alerts that follow (``no data`` after 2 s)."""
-        feed = self._open()
-        seconds = number("wait", seconds, "a number of seconds of at least 0", 0.0, _YEARS_S)
-        beats, alerts = self._release(feed)
-        later = feed.wait(seconds)
-        return Events.of((joined([beats, later[0]]), alerts + later[1]), self.fs)
+        with self._lock:
+            feed = self._open()
+            seconds = number("wait", seconds, "a number of seconds of at least 0", 0.0, _YEARS_S)
+            beats, alerts = self._release(feed)
+            later = feed.wait(seconds)
+            return Events.of((joined([beats, later[0]]), alerts + later[1]), self.fs)
 
     def close(self) -> Events:
         """End the stream: return the beats of its last second, which were not decided yet."""
@@ -233,12 +237,13 @@ class Live:
 
     def finish(self) -> Decided:
         """Do what :meth:`close` does; return columns of beats and alert transitions."""
-        if self._feed is None:
-            return no_beats(), []
-        beats, alerts = self._release(self._feed)
-        feed, self._feed = self._feed, None
-        last = feed.finish()
-        return joined([beats, last[0]]), alerts + last[1]
+        with self._lock:
+            if self._feed is None:
+                return no_beats(), []
+            beats, alerts = self._release(self._feed)
+            feed, self._feed = self._feed, None
+            last = feed.finish()
+            return joined([beats, last[0]]), alerts + last[1]
 
     def __enter__(self) -> Self:
         """Return the monitor itself."""
