@@ -234,6 +234,17 @@ def test_a_single_column_of_another_quantity_is_refused_unless_it_is_chosen(name
     assert read_recording(path, fs=250, column="0").samples.shape == (1, 400)
 
 
+@pytest.mark.parametrize("name", ["sample", "n", "time_ms", "x"])
+def test_a_count_in_rows_that_end_with_a_delimiter_has_its_name_and_so_have_the_leads(
+    tmp_path: Path, name: str
+) -> None:
+    rows = [f"{k},{v:.4f},{2 * v:.4f}," for k, v in enumerate(MV)]
+    (tmp_path / "x.csv").write_text("\n".join([f"{name},II,V5", *rows]) + "\n")
+    recording = read_recording(tmp_path / "x.csv", fs=1000 if name == "time_ms" else 250)
+    assert recording.leads == ("II", "V5")
+    assert np.abs(recording.samples * recording.uv_per_unit / 1000 - np.stack([MV, 2 * MV])).max() < 0.006
+
+
 @pytest.mark.parametrize("blank", [0, 1, 3])
 def test_blank_lines_between_the_names_and_the_rows_are_no_end_of_the_head(blank: int, tmp_path: Path) -> None:
     rows = [f"{a:.3f};{b:.3f}" for a, b in np.random.default_rng(2).uniform(-1, 1, (300, 2))]

@@ -149,6 +149,8 @@ def has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names:
     """
     rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
     firsts = [row[0] for row in rows]
+    if names[-1] and all(row[-1] == "" for row in rows):  # a delimiter ends the rows, but not the names
+        return False
     if all(re.fullmatch(r"\d+", c) for c in firsts) and all(int(b) - int(a) == 1 for a, b in pairwise(firsts)):
         return True
     if all(row[-1] == "" for row in rows):
