@@ -10,6 +10,7 @@ table with any other line is not read: what it means nobody knows.
 
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,10 @@ def without_strays(path: Path, layout: Layout) -> Iterator[tuple[Path, tuple[str
     UserError
         There is no space for a temporary file.
     """
-    strays = _strays_in(path, layout)
+    try:
+        strays = _strays_in(path, layout)
+    except (OSError, EOFError, zlib.error):  # the file is damaged: the reader of its rows says it
+        strays = None
     if strays is None:
         yield None
         return
