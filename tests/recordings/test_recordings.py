@@ -147,7 +147,7 @@ MESSAGES = {
         "t,II\n0,0.1\n0.004,oops\n0.008,0.3\n", {},
         "x.csv: line 3, column 'II': expected a number; got 'oops'"),
     "text after blank lines": (
-        "II\n0.1\n\n\nbad\n", {"fs": 250},
+        "II\n0.1\n\n\nbad\n0.2\n", {"fs": 250},
         "x.csv: line 5, column 'II': expected a number; got 'bad'"),
     "only text": ("t,II\n0,a\n0.004,b\n", {}, "x.csv: expected a column of ECG; column 'II' is none (text)"),
     "no such column": (

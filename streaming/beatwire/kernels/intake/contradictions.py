@@ -2,8 +2,8 @@
 
 In:    the chunks of a stream in order of arrival
 Out:   whether they contradict each other
-State: columns ``SLOT_VALUES_TO`` to ``SLOT_VALUES`` of ``records.slot_columns``: of each second one value of the first
-       lead, for ``KEPT`` seconds; differences in a row
+State: columns ``SLOT_VALUES_TO`` to ``SLOT_VALUES`` of ``records.slot_columns``: of each second a byte of one value of
+       the first lead, for ``KEPT`` seconds; differences in a row
 
 A device may send samples again, and some send them corrected: then most values are equal. Of two devices hardly any is.
 ``IN_A_ROW`` differences in a row, none ``APART_US`` or more after the one before, are a contradiction. So it depends
@@ -14,24 +14,30 @@ from beatwire.records import I64, U8
 from beatwire.records.columns import CHUNK_AT, CHUNK_COUNT, CHUNK_FIRST, CHUNK_LEAD_OFF
 from beatwire.records.slot_columns import SLOT_DIFFERENCES, SLOT_DIFFERS_US, SLOT_VALUES, SLOT_VALUES_TO, VALUE_COLUMNS
 
-PER_COLUMN = 3  # values of 16 bits; the sign of a column is not used
+PER_COLUMN = 7  # bytes; the sign of a column is not used
 KEPT = PER_COLUMN * VALUE_COLUMNS
-NONE = 0x8000  # no value
+NONE = 0  # the byte of no value
+NO_VALUE = 0x8000  # a sample without a value
 IN_A_ROW = 4
 APART_US = 5_000_000
 
 
 def value_at(state: I64, number: int) -> int:
-    """Return the value that is kept of a second."""
+    """Return the byte that is kept of a second."""
     k = number % KEPT
-    return int((int(state[SLOT_VALUES + k // PER_COLUMN]) >> (16 * (k % PER_COLUMN))) & 0xFFFF)
+    return int((int(state[SLOT_VALUES + k // PER_COLUMN]) >> (8 * (k % PER_COLUMN))) & 0xFF)
 
 
 def keep_value(state: I64, number: int, value: int) -> None:
-    """Keep a value of a second."""
+    """Keep the byte of a second."""
     k = number % KEPT
-    column, shift = SLOT_VALUES + k // PER_COLUMN, 16 * (k % PER_COLUMN)
-    state[column] = (int(state[column]) & ~(0xFFFF << shift)) | (value << shift)
+    column, shift = SLOT_VALUES + k // PER_COLUMN, 8 * (k % PER_COLUMN)
+    state[column] = (int(state[column]) & ~(0xFF << shift)) | (value << shift)
+
+
+def byte_of(sample: int) -> int:
+    """Return the byte of a sample of 16 bits: of two samples that are near another one."""
+    return NONE if sample == NO_VALUE else 1 + sample % 255
 
 
 def forget_values(state: I64) -> None:
@@ -47,7 +53,7 @@ def compare_values(state: I64, payload: U8, ints: I64, step: int, arrived_us: in
     first, stop, at = int(ints[CHUNK_FIRST]), int(ints[CHUNK_FIRST] + ints[CHUNK_COUNT]), int(ints[CHUNK_AT])
     for number in range((first + step - 1) // step, (stop + step - 1) // step):
         p = at + 2 * (number * step - first)
-        value = int(payload[p]) | (int(payload[p + 1]) << 8)
+        value = byte_of(int(payload[p]) | (int(payload[p + 1]) << 8))
         to = int(state[SLOT_VALUES_TO])
         if number >= to:
             for between in range(max(to, number - KEPT + 1), number):
