@@ -49,7 +49,7 @@ def test_a_second_device_in_the_session_is_announced_until_it_is_gone(
     assert [state for state, _ in found] == ["on", "off"], found
     on_s, off_s = (at for _, at in found)
     ahead_s = max(0.0, -behind_s)  # by which the other one counts: only what both have sent can differ
-    assert begins_s + 2.9 <= on_s <= begins_s + 2 * ahead_s + 9.0
+    assert begins_s + 2.0 <= on_s <= begins_s + 2 * ahead_s + 9.0
     assert off_s <= begins_s + max(25.0, 2 * ahead_s) + 42.0
     assert transitions(sent, longest_s=3.0, seed=seed + 1) == found
 
