@@ -15,12 +15,13 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.falls import without_falls
+from beatwire.recordings.columns.rounded import rounded_rate
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
-_LAST_ROWS = 16  # no later rows can make up for a late row among the last: only a long step is a gap
+_LAST_ROWS = 16  # no later rows can make up for a late row among the last, at least: only a long step is a gap
 _AT_ONCE = 0.4  # of the rows are written with the one before, where there are packets
 _SMALLEST_PACKET = 3
 _MANY = 1e-3  # of the rows: with so many missing samples another rate may fit the times better
@@ -61,10 +62,12 @@ def rate_and_positions(
             )
         rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
         return fs, None, (*notes, rarely)
-    rough_hz = _rough_rate(rows, times)
+    rounded_hz = None if coarse else rounded_rate(seconds)
+    rough_hz = rounded_hz or _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz)
     rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
-    if jitter <= _FIRM and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
+    is_open = rounded_hz is None and jitter <= _FIRM
+    if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
         least = _unevenness(rows, times, missing, rate_hz)
         for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
             found, _ = _missing(rows, times, tried_hz)
@@ -211,7 +214,9 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
     together = float(xp.median(apart))  # rows
     needed = shortest_gap(together, jitter)
     at = host_array(xp.flatnonzero(excess >= needed))
-    at = at[(at < len(steps) - max(1, _LAST_ROWS // together)) | (host_array(excess[at]) > 0.1 * rate_hz)]
+    least = max(0.0, -float(xp.median(excess)))  # by so much rounded times fall behind the rows, step by step
+    last = max(1, _LAST_ROWS // together, 1.0 / least if least > 1.0 / len(steps) else 0.0)
+    at = at[(at < len(steps) - last) | (host_array(excess[at]) > 0.1 * rate_hz)]
     if len(at) == 0:
         return missing, jitter
     window = int(min(max(16, rate_hz / together), max(16, len(times) // 8)))

@@ -1,0 +1,43 @@
+"""Times that are rounded to about a sample: no samples are missing."""
+
+import numpy as np
+import pytest
+from beatwire.recordings.columns.evenrate import rate_and_positions
+from beatwire.recordings.columns.rounded import rounded_rate
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+EPOCH_S = 1_795_000_000
+
+
+@settings(max_examples=draws(80), deadline=None)
+@given(
+    share=st.floats(0.7, 0.995), unit_s=st.sampled_from([0.01, 0.001]), rows=st.integers(3_000, 40_000),
+    start=st.sampled_from([0.0, 0.3, 17.0, EPOCH_S]), down=st.booleans(), is_given=st.booleans(),
+)  # fmt: skip
+def test_rounding_loses_no_samples(
+    share: float, unit_s: float, rows: int, start: float, down: bool, is_given: bool
+) -> None:
+    hz = share / unit_s
+    exact = (start + np.arange(rows) / hz) / unit_s
+    times = (np.floor(exact) if down else np.round(exact)) * unit_s
+    found, position, _ = rate_and_positions("a.csv", "t", times, hz if is_given else None)
+    assert position is None
+    assert found == pytest.approx(hz, rel=3e-4)
+
+
+def test_a_gap_between_rounded_times_is_found() -> None:
+    rows = np.delete(np.arange(20_000), slice(9_000, 9_700))
+    found, position, _ = rate_and_positions("a.csv", "t", np.round(rows / 977, 3), None)
+    assert found == pytest.approx(977, rel=1e-3)
+    assert position is not None
+    assert abs(position[-1] - rows[-1]) <= 2
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), lost=st.floats(0.002, 0.1))
+def test_samples_that_are_missing_at_random_are_missing(seed: int, lost: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.flatnonzero(rng.random(20_000) > lost)
+    assert rounded_rate(rows / 1000) is None
