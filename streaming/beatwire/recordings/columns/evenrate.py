@@ -62,7 +62,7 @@ def rate_and_positions(
             )
         rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
         return fs, None, (*notes, rarely)
-    rounded_hz = None if coarse else rounded_rate(seconds)
+    rounded_hz = None if coarse else rounded_rate(seconds, fs)
     rough_hz = rounded_hz or _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz)
     rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
