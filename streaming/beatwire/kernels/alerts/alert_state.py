@@ -6,6 +6,7 @@ State: int64 ``state[slot, STATE_COLUMNS]``
 from beatwire.alerts.rules import NUMBERS
 from beatwire.alerts.rules import RULES as TABLE
 from beatwire.kernels.alerts.unjudged import COLUMNS as SIGNAL_COLUMNS
+from beatwire.kernels.packed_bytes import PER_COLUMN, byte_at, put_byte
 from beatwire.records import I64
 from beatwire.records.alerting import Transitions
 from beatwire.records.columns import (
@@ -50,7 +51,6 @@ SUPRAVENTRICULAR = NUMBERS["supraventricular tachycardia"]
 CONFLICTING = NUMBERS["conflicting senders"]
 RATE_CONTRADICTED = NUMBERS["rate contradicted"]
 RULES = len(TABLE)
-RULES_PER_COLUMN = 7  # bytes of an int64 of ``SINCE``: the sign is not used
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
 # Columns of ``kernels.alerts.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last
@@ -89,7 +89,7 @@ OFF, ON, LATCHED = range(3)
 ) = range(15)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
-SINCE_COLUMNS = -(-RULES // RULES_PER_COLUMN)
+SINCE_COLUMNS = -(-RULES // PER_COLUMN)
 SINCE_VENTRICULAR = SINCE + SINCE_COLUMNS
 FIRST_ONSET = SINCE_VENTRICULAR + 1
 STATE_COLUMNS = FIRST_ONSET + RULES
@@ -101,7 +101,7 @@ FAST_HOLD_BEATS = 24  # one of a fast rate: a rate about its limit is one alert,
 VENTRICULAR_HOLD_S = 12.0  # one of ventricular tachycardia: so many beats of 120/min; more is beyond the horizon
 NEVER = 1 << 40  # in ``SINCE_VENTRICULAR``: the rule has not held
 NEVER_BEATS = 255  # the same in ``SINCE``
-NONE_HELD = (1 << (8 * RULES_PER_COLUMN)) - 1  # a column of ``SINCE`` whose rules have not held
+NONE_HELD = (1 << (8 * PER_COLUMN)) - 1  # a column of ``SINCE`` whose rules have not held
 RECENT_BEATS = 8  # of the rule of anomalous beats
 FEWEST_ANOMALOUS = 3  # of these
 EIGHT_BITS, TWO_BITS = 255, 3
@@ -160,13 +160,12 @@ def hold_of(rule: int) -> int:
 
 def since_of(row: I64, rule: int) -> int:
     """Return the beats since a rule last held, at most those of its hold; ``NEVER_BEATS``: it has not held."""
-    return (int(row[SINCE + rule // RULES_PER_COLUMN]) >> (8 * (rule % RULES_PER_COLUMN))) & NEVER_BEATS
+    return byte_at(row, SINCE, rule)
 
 
 def set_since(row: I64, rule: int, beats: int) -> None:
     """Store the beats since a rule last held."""
-    column, shift = SINCE + rule // RULES_PER_COLUMN, 8 * (rule % RULES_PER_COLUMN)
-    row[column] = (int(row[column]) & ~(NEVER_BEATS << shift)) | (beats << shift)
+    put_byte(row, SINCE, rule, beats)
 
 
 def forget_rules(row: I64) -> None:

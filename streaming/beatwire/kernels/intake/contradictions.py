@@ -10,29 +10,16 @@ A device may send samples again, and some send them corrected: then most values 
 on ``KEPT`` seconds and four times ``APART_US``.
 """
 
+from beatwire.kernels.packed_bytes import PER_COLUMN, byte_at, put_byte
 from beatwire.records import I64, U8
 from beatwire.records.columns import CHUNK_AT, CHUNK_COUNT, CHUNK_FIRST, CHUNK_LEAD_OFF
 from beatwire.records.slot_columns import SLOT_DIFFERENCES, SLOT_DIFFERS_US, SLOT_VALUES, SLOT_VALUES_TO, VALUE_COLUMNS
 
-PER_COLUMN = 7  # bytes; the sign of a column is not used
 KEPT = PER_COLUMN * VALUE_COLUMNS
 NONE = 0  # the byte of no value
 NO_VALUE = 0x8000  # a sample without a value
 IN_A_ROW = 4
 APART_US = 5_000_000
-
-
-def value_at(state: I64, number: int) -> int:
-    """Return the byte that is kept of a second."""
-    k = number % KEPT
-    return int((int(state[SLOT_VALUES + k // PER_COLUMN]) >> (8 * (k % PER_COLUMN))) & 0xFF)
-
-
-def keep_value(state: I64, number: int, value: int) -> None:
-    """Keep the byte of a second."""
-    k = number % KEPT
-    column, shift = SLOT_VALUES + k // PER_COLUMN, 8 * (k % PER_COLUMN)
-    state[column] = (int(state[column]) & ~(0xFF << shift)) | (value << shift)
 
 
 def byte_of(sample: int) -> int:
@@ -57,13 +44,13 @@ def compare_values(state: I64, payload: U8, ints: I64, step: int, arrived_us: in
         to = int(state[SLOT_VALUES_TO])
         if number >= to:
             for between in range(max(to, number - KEPT + 1), number):
-                keep_value(state, between, NONE)
+                put_byte(state, SLOT_VALUES, between % KEPT, NONE)
             state[SLOT_VALUES_TO] = number + 1
-            keep_value(state, number, value)
+            put_byte(state, SLOT_VALUES, number % KEPT, value)
         elif number >= to - KEPT and value != NONE:
-            before = value_at(state, number)
+            before = byte_at(state, SLOT_VALUES, number % KEPT)
             if before == NONE:
-                keep_value(state, number, value)
+                put_byte(state, SLOT_VALUES, number % KEPT, value)
             elif before == value:
                 state[SLOT_DIFFERENCES] = 0
             else:
