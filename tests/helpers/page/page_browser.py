@@ -20,7 +20,6 @@ from skips import skip_unless_ci
 WITHIN_MS = 1000 * LIMIT_S
 CHUNK = 25  # samples: 100 ms
 RATE_HZ = 250.0
-MOVING = "id => window.beatwire.state.of(id)"
 
 
 @contextmanager
@@ -100,13 +99,13 @@ class Feed:
 
 def drawn(page: Page, stream: str, least: int = 1, beyond: int = 0) -> dict[str, Any]:
     """Wait until the trace of a stream shows so many samples, the last one after ``beyond``; return what it shows."""
-    page.wait_for_function(
+    seen = page.wait_for_function(  # in one evaluation: a state may be gone a frame later, when the view changes
         "([id, least, beyond]) => {"
         " const s = window.beatwire?.state.of(id);"
-        " return s && s.samples.length >= least && s.drawn > beyond }",
+        " return s && s.samples.length >= least && s.drawn > beyond ? s : null }",
         arg=[stream, least, beyond],
     )
-    shown: dict[str, Any] = page.evaluate(MOVING, stream)
+    shown: dict[str, Any] = seen.json_value()
     return shown
 
 
