@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from beatwire.records import Ringed
 from beatwire.stages.detection import ricker
-from beatwire.stages.support.filters import Design, Filter, filter_for, unit_response
+from beatwire.stages.support.filters import Design, Filter, filter_for
 from laws import cut
 from signal_oracles import bounded_response_of, response_of
 from steps import fresh_of
@@ -104,4 +104,4 @@ def test_the_unit_response_is_the_response_at_the_peak_of_a_wave_of_one_unit() -
     wave = np.concatenate([one.taps[:0:-1], one.taps]) / one.taps[0]
     x = np.zeros((1, 400), np.int16)
     x[0, 200 - len(wave) // 2 : 201 + len(wave) // 2] = np.rint(20_000 * wave)
-    assert response_of(x, one)[200] == pytest.approx(20_000 * unit_response(one), rel=0.002)
+    assert response_of(x, one)[200] == pytest.approx(20_000 * one.unit, rel=0.002)

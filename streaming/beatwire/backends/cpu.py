@@ -66,7 +66,7 @@ class Cpu:
     def positions(self, key: str, n: SupportsIndex, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
         """Return the sums of ``count`` before each row, and the total."""
         first = np.zeros(n.__index__() + 1, np.int64)
-        np.cumsum(count, out=first[1:])
+        np.add.accumulate(count, out=first[1:])
         return first, int(first[-1])
 
     def numbers(self, total: SupportsIndex) -> I64:

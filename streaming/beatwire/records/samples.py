@@ -63,6 +63,7 @@ class Fresh:
     quiet          int64 [q, 3], columns ``QUIET_...``: stretches of lanes in which no beat may be, also of lanes
                    without new samples
     overloaded     beats are not scored
+    samples        int64 [n], how many are new; the most are ``longest``, and each lane has as many if ``is_even``
     """
 
     number: int
@@ -76,11 +77,28 @@ class Fresh:
     uv_per_unit: F64
     quiet: I64
     overloaded: bool = False
+    samples: I64 = field(init=False)
+    longest: int = field(init=False)
+    is_even: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count the new samples."""
+        samples = self.stop - self.start
+        longest = int(samples.max(initial=0))
+        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "longest", longest)
+        object.__setattr__(self, "is_even", bool((samples == longest).all()))
 
     @property
     def lanes(self) -> FreshLanes:
         """Return the columns that kernels take."""
         return FreshLanes(self.lane, self.slot, self.start, self.stop, self.base)
+
+    def most_in(self, apart: int) -> int:
+        """Return how often something can occur in the new samples that is ``apart`` samples apart at least."""
+        if self.is_even:  # as a rule; divisions take longer than all else here
+            return len(self.lane) * (self.longest // apart + 1)
+        return int((self.samples // apart + 1).sum())
 
 
 @dataclass(frozen=True, slots=True)

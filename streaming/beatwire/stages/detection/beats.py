@@ -27,8 +27,8 @@ from beatwire.kernels.rhythms.flutter import POINTS
 from beatwire.records import F64, I32, Bank, Beats, Peaks
 from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, LOGIT_COLUMNS, QUIET_LANE
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
-from beatwire.stages.support.filters import Design, filter_for, half_up, unit_response
-from beatwire.stages.support.room import grown_of, most_in
+from beatwire.stages.support.filters import Design, filter_for, half_up
+from beatwire.stages.support.room import grown_of
 
 LINE = 16  # int32 of a line of the CPU's cache: rows of scratch begin with one
 BLOCK_TYPES = (np.int64, np.int64, np.int64)  # of ``ListedBlocks``
@@ -115,7 +115,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     s = state.banks[bank.number]
     found = _select(state, s, peaks)
     n = len(fresh.lane)
-    most = most_in(fresh.stop - fresh.start, s.apart)
+    most = fresh.most_in(s.apart)
     first, total = backend.positions("beats", n, found.counts, most)
     places = backend.table("lanes of beats", total, PLACE_TYPES)
     listed = backend.table("beats", total, BEAT_TYPES)
@@ -135,8 +135,10 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     lanes = grown_of(state.lanes, number, backend, (len(peaks.rings.f), BEAT_STATE_COLUMNS), np.int64)
     if state.work.shape[1] < s.scratch:
         state.work = np.zeros((3, s.scratch), np.int32)
-    quiet = fresh.quiet[np.argsort(fresh.quiet[:, QUIET_LANE], kind="stable")]
-    n, most = len(fresh.lane), int((fresh.stop - fresh.start).max(initial=0)) // s.apart + 2
+    quiet = fresh.quiet
+    if len(quiet):
+        quiet = quiet[np.argsort(quiet[:, QUIET_LANE], kind="stable")]
+    n, most = len(fresh.lane), fresh.longest // s.apart + 2
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),
         backend.buffer("blocks and denied", (n,), np.int64),
@@ -179,7 +181,6 @@ def _bank_settings(state: State, bank: Bank) -> BankSettings:
     """Turn seconds into the samples of a bank."""
     s, constant = state.settings, state.backend.constant
     detection = filter_for(s.design, bank.rate_hz, bank.leads)
-    unit = unit_response(detection)
     before, after, near = (half_up(d * bank.rate_hz) for d in (s.before_s, s.after_s, s.near_s))
     marking = np.array([before, after, near, 2 * detection.box + 1, detection.shift], np.int64)
     durations = [half_up(d * bank.rate_hz) for d in (s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)]
@@ -188,14 +189,14 @@ def _bank_settings(state: State, bank: Bank) -> BankSettings:
     scratch = before + after + 1 + 2 * taps.shape[1] + PADDING + 2  # filters write a little beyond
     return BankSettings(
         selection=BeatSettings(
-            floor=s.floor_uv * unit,
+            floor=s.floor_uv * detection.unit,
             probability=constant(s.probability),
             durations=constant(np.array(durations, np.int64)),
             marking=constant(marking),
             taps=constant(taps),
             links=constant(np.array(links, np.int64)),
         ),
-        flat=FlatLimits(unit, s.flat_uv, s.flat_units),
+        flat=FlatLimits(detection.unit, s.flat_uv, s.flat_units),
         before=before,
         quiet_margin=durations[0],
         block=half_up(s.block_s * bank.rate_hz),

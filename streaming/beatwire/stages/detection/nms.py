@@ -23,7 +23,7 @@ from beatwire.records import EACH_LEAD, I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
 from beatwire.stages.support.filters import half_up
-from beatwire.stages.support.room import grown_of, most_in
+from beatwire.stages.support.room import grown_of
 
 PER_STRETCH = 3  # of ``right + 1`` samples: a disturbance, and a peak on each side of it
 
@@ -66,8 +66,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     left, right, block = (half_up(d * bank.rate_hz) for d in (s.left_s, s.right_s, s.block_s))
     maxima = grown_of(state.maxima, bank.number, backend, (len(response.rings.f), MAXIMA_COLUMNS), np.int64)
     n = len(fresh.lane)
-    fresh_samples = fresh.stop - fresh.start
-    longest = int(fresh_samples.max()) if n else 0
+    longest = fresh.longest
     reach = left + right + response.delay
     if state.work.shape[1] < longest + reach:
         state.work = np.zeros((1, longest + reach), np.int32)
@@ -86,7 +85,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     if response.leads is not None:
         backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
-    most = PER_STRETCH * most_in(fresh_samples, right + 1), most_in(fresh_samples, block)
+    most = PER_STRETCH * fresh.most_in(right + 1), fresh.most_in(block)
     return state, Peaks(fresh, response.rings, table, watermark, most, alone=_of_each_lead(state, response))
 
 

@@ -23,7 +23,7 @@ from beatwire.kernels.detection.lead_levels import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
-from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
+from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
 from beatwire.stages.support.room import grown_of
 
 
@@ -63,7 +63,6 @@ class State:
 
     filters    designed on the host
     taps       int32 [half + 1] of the filters (xp)
-    units      response of each filter to a Ricker-shaped wave of one unit
     responses  int32 [lanes, R] (xp)
     leads      levels of several leads (xp)
     jumps      int64 [lanes, 3]: ``Rings.jumps`` (xp)
@@ -75,7 +74,6 @@ class State:
     backend: Backend = CPU
     filters: dict[int, Filter] = field(default_factory=dict)
     taps: dict[int, Any] = field(default_factory=dict)
-    units: dict[int, float] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
     leads: dict[int, LeadLevels] = field(default_factory=dict)
     jumps: dict[int, Any] = field(default_factory=dict)
@@ -91,13 +89,12 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     if one is None:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
         state.taps[bank.number] = backend.constant(one.taps)
-        state.units[bank.number] = unit_response(one)
     response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift, one.after)
     shape = lanes, _columns(state.settings.ring_s, bank)
     f = grown_of(state.responses, bank.number, backend, shape, np.int32)
     jumps = grown_of(state.jumps, bank.number, backend, (lanes, JUMP_COLUMNS), np.int64)
     rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
-    s, unit = state.settings, state.units[bank.number]
+    s, unit = state.settings, one.unit
     jump_uv, jump_units = (s.jump_uv, s.jump_units) if bank.rate_hz >= s.jump_hz else (np.inf, np.inf)
     limits = LevelLimits(
         fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, jump_uv, jump_units
@@ -134,7 +131,7 @@ def _alone_of(state: State, bank: Bank, f: Any) -> LeadResponses:
 def _of_each_lead(state: State, ringed: Ringed, alone: LeadResponses, limits: LevelLimits, delay: int) -> Response:
     """Return the responses of leads alone, as of streams of one lead."""
     fresh, all_leads, s, leads = ringed.fresh, ringed.fresh.bank.leads, state.settings, alone.leads
-    unit = unit_response(filter_for(s.design, fresh.bank.rate_hz, 1))
+    unit = filter_for(s.design, fresh.bank.rate_hz, 1).unit
     slot, start, stop, base, session = (
         np.repeat(column, leads) for column in (fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session)
     )
@@ -154,7 +151,7 @@ def _of_each_lead(state: State, ringed: Ringed, alone: LeadResponses, limits: Le
 def _scratch(state: State, fresh: Fresh, one: Filter) -> I32:
     """Return scratch for the samples that the backend filters at a time, and for what overlaps them."""
     backend = state.backend
-    long = fresh.bank.leads > 1 and int((fresh.stop - fresh.start).max(initial=0)) > backend.block
+    long = fresh.bank.leads > 1 and fresh.longest > backend.block
     capacity = (backend.long_block if long else backend.block) + 4 * one.delay
     work = state.work.get(capacity)
     if work is None:

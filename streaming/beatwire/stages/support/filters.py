@@ -44,12 +44,14 @@ class Filter:
     box    samples on either side of a sample that its response sums
     shift  bits by which magnitudes are shifted right, so that sums fit int32
     after  samples that are looked at behind a jump
+    unit   f at the peak of a Ricker-shaped wave of one unit: converts microvolts into f
     """
 
     taps: I32
     box: int
     shift: int
     after: int
+    unit: float
 
     @property
     def delay(self) -> int:
@@ -95,12 +97,13 @@ def filter_for(design: Design, rate_hz: float, leads: int) -> Filter:
     box = half_up(design.box_s / 2 * rate_hz - 0.5)
     shift = 6 + max(0, int(np.ceil(np.log2(leads * (2 * box + 1) / 128))))
     after = max(FINE, half_up(AFTER_S * rate_hz)) if rate_hz >= FINE_HZ else FINE - 1
-    return Filter(ricker_taps(rate_hz, design.sigma_s, design.support_s), box, shift, after)
+    taps = ricker_taps(rate_hz, design.sigma_s, design.support_s)
+    return Filter(taps, box, shift, after, _unit_response(taps, box, shift))
 
 
-def unit_response(one: Filter) -> float:
-    """Return f at the peak of a Ricker-shaped wave of one unit: converts microvolts into f."""
-    kernel = np.concatenate([one.taps[:0:-1], one.taps]).astype(np.float64)
+def _unit_response(taps: I32, box: int, shift: int) -> float:
+    """Return ``Filter.unit``."""
+    kernel = np.concatenate([taps[:0:-1], taps]).astype(np.float64)
     response = np.abs(np.convolve(kernel / kernel.max(), kernel))
     centre = len(response) // 2
-    return float(response[centre - one.box : centre + one.box + 1].sum() / 2**one.shift)
+    return float(response[centre - box : centre + box + 1].sum() / 2**shift)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from beatwire.backends.base import Backend
-from beatwire.records import I64
 
 LEAST_ROWS = 64
 PARTS = 32  # sizes from a power of two to the next one
@@ -25,16 +24,3 @@ def grown_of(arrays: dict[int, Any], number: int, backend: Backend, shape: tuple
     if array is None or len(array) < shape[0]:
         array = arrays[number] = backend.grown(array, shape, dtype)
     return array
-
-
-def most_in(samples: I64, apart: int) -> int:
-    """Return how often something can occur in stretches of so many samples, int64 [n], that is ``apart`` at least.
-
-    >>> import numpy as np
-    >>> most_in(np.array([64, 64]), 50), most_in(np.array([64, 49]), 50)
-    (4, 3)
-    """
-    longest = int(samples.max(initial=0))
-    if (samples == longest).all():  # as a rule; divisions take longer than all else here
-        return len(samples) * (longest // apart + 1)
-    return int((samples // apart + 1).sum())
