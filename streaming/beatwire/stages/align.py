@@ -74,6 +74,7 @@ class State:
     anchors     int64 [slots, ANCHOR_COLUMNS], see ``kernels.intake.clock``
     counts      int64, what happened to chunks since the start, by ``COUNTS``
     searched_us time of the last search for silent streams
+    seen_us     int64 [slots], when the last chunk of each was read
     evicted     int64, slots of streams that were evicted in the last tick
     changes     of the limits of streams; None: there are none
     columns     positions after the last tick, as the later stages have them; None: there was none
@@ -88,6 +89,7 @@ class State:
     anchors: I64 = field(default_factory=lambda: np.zeros((0, clock.ANCHOR_COLUMNS), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
     searched_us: int = 0
+    seen_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     changes: Limits | None = None
     columns: SlotColumns | None = None
@@ -211,6 +213,7 @@ def _make_room(state: State) -> None:
     if missing > 0:
         state.slots = np.concatenate([state.slots, new_slots(missing)])
         state.anchors = np.concatenate([state.anchors, np.zeros((missing, clock.ANCHOR_COLUMNS), np.int64)])
+        state.seen_us = np.append(state.seen_us, np.zeros(missing, np.int64))
 
 
 def durations_of(s: Settings, rate_hz: float) -> list[int]:
@@ -238,13 +241,15 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     """Free, every ``silence_s``, the lanes of streams that are silent for long; evict those silent for much longer.
 
     A stream of which this tick has a chunk is not silent, however late the chunk is read. Nor is one that was never
-    placed because there is no memory for it.
+    placed because there is no memory for it. Where nothing waits at the broker, silence counts from when a chunk was
+    read: arrivals may be by the clocks of producers, which say nothing about those of others.
     """
+    state.seen_us[seen] = chunks.now_us if chunks.caught_up else state.slots[seen, slot_columns.SLOT_ARRIVED_US]
     silence_us = _us(state.settings.silence_s)
     if not chunks.caught_up or abs(chunks.now_us - state.searched_us) < silence_us:  # a clock may be set back
         return
     state.searched_us = chunks.now_us
-    silent_us = chunks.now_us - state.slots[:, slot_columns.SLOT_ARRIVED_US]
+    silent_us = chunks.now_us - state.seen_us
     silent_us[seen] = 0
     silent = silent_us > 2 * silence_us
     state.admission.release(state.slots[silent])

@@ -6,7 +6,8 @@ message: value 33 ns, error 32 ns, partition 42 ns, join 51 ns, length 38 ns.
 
 Reading a timestamp costs 180 ns. With LogAppendTime, timestamps never decrease within a partition; so they are read at
 the two ends of a run and, where those differ, found by bisection. Every arrival time is exact, and few are read.
-Timestamps made by producers (CreateTime) may decrease and are all read.
+Timestamps made by producers (CreateTime) may decrease and are all read. They may be anything: outside the times that
+samples may have they are the nearest of these.
 """
 
 import time
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from beatwire.kafka.consuming.progress import Beginning
 from beatwire.records import I32, I64, U8, Expired, RawTick
 from beatwire.records.letters import Addresses
+from beatwire.wire.fields import LATEST_US
 
 _SHORT_RUN = 32  # messages; in a shorter run all timestamps are read: bisection would not save any
 
@@ -47,6 +49,7 @@ class Part:
     leader_epoch partition -> that of its last message in this part, where brokers have them
     expired      partition -> what retention had deleted before these messages; it is in `next_offset`, too
     polled_s     when they were joined, right after the poll, monotonic clock
+    by_broker    the broker's clock has stamped all of them
     """
 
     messages: Sequence[Message]
@@ -58,6 +61,7 @@ class Part:
     leader_epoch: dict[int, int] = field(default_factory=dict)
     expired: dict[int, Expired] = field(default_factory=dict)
     polled_s: float = field(default_factory=time.monotonic)
+    by_broker: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +172,16 @@ def join_messages(messages: list[Message]) -> Part:
     m = len(messages)
     partition = partition_column(messages)
     runs = partition_runs(partition)
+    arrival_us, by_broker = _arrival_times(messages, runs)
     return Part(
         messages=messages,
         payload=np.frombuffer(payload, np.uint8),
         length=np.fromiter(map(len, values), np.int64, m),
-        arrival_us=_arrival_times(messages, runs),
+        arrival_us=arrival_us,
         partition=partition,
         next_offset={run.partition: _offset(messages[run.end - 1]) + 1 for run in runs},
         leader_epoch={run.partition: of for run in runs if (of := messages[run.end - 1].leader_epoch()) is not None},
+        by_broker=by_broker,
     )
 
 
@@ -222,21 +228,27 @@ def _join(columns: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(columns) if columns else np.zeros(0, dtype)
 
 
-def _arrival_times(messages: Sequence[Message], runs: list[Run]) -> I64:
-    """Return the arrival of each message at the broker, microseconds since 1970, int64 [m]."""
-    out = np.empty(len(messages), np.int64)
+def stamped_us(message: Message) -> int:
+    """Return the timestamp of a message, microseconds since 1970, within the times that samples may have."""
+    return max(-LATEST_US, min(1000 * message.timestamp()[1], LATEST_US))
+
+
+def _arrival_times(messages: Sequence[Message], runs: list[Run]) -> tuple[I64, bool]:
+    """Return the arrival of each message, microseconds since 1970, int64 [m]; True if the broker has stamped all."""
+    out, by_broker = np.empty(len(messages), np.int64), True
 
     def timestamp_us(k: int) -> int:
-        return messages[k].timestamp()[1] * 1000
+        return stamped_us(messages[k])
 
     for run in runs:
         monotonic = messages[run.begin].timestamp()[0] == TIMESTAMP_LOG_APPEND_TIME
+        by_broker = by_broker and monotonic
         if monotonic and run.end - run.begin > _SHORT_RUN:
             for begin, end, value in _constant_stretches(timestamp_us, run.begin, run.end):
                 out[begin:end] = value
         else:
             out[run.begin : run.end] = [timestamp_us(k) for k in range(run.begin, run.end)]
-    return out
+    return out, by_broker
 
 
 def _constant_stretches(value_at: Callable[[int], int], begin: int, end: int) -> Iterator[tuple[int, int, int]]:

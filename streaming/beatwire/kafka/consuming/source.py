@@ -133,7 +133,9 @@ class Source:
             self._leaders = self._leaders | newest(part.leader_epoch, self._leaders)
         caught_up = reading.caught_up and time.monotonic() - reading.at_s < RECENT_S
         self._clock.note(parts, caught_up=caught_up)
-        now_us = int(parts[0].arrival_us.min()) if replay else self._clock.now_us()
+        now_us = self._clock.now_us()
+        if replay:
+            now_us = min(int(parts[0].arrival_us.min()), now_us)
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up, held=reading.held)
         if replay:
             began = self._poller.began

@@ -6,7 +6,8 @@ a chunk's arrival, which the broker's clock has stamped, and now: so now is by t
 machine decides nothing. Between messages the monotonic clock goes on. The time is late by what a poll takes, never
 early; after a backlog, or a step of the broker's clock, the next poll has the right one.
 
-Clocks of several brokers are taken for one (`beatwire.kafka.reading.staff`).
+Clocks of several brokers are taken for one (`beatwire.kafka.reading.staff`). What producers have
+stamped is no clock: then the time is that of this machine.
 """
 
 import time
@@ -37,12 +38,15 @@ class BrokerClock:
         newest = next((part for part in reversed(parts) if len(part.arrival_us)), None)
         if newest is None:
             return
-        self._newest_us, self._polled_s = int(newest.arrival_us.max()), newest.polled_s
-        if caught_up:
+        self._newest_us = int(newest.arrival_us.max()) if newest.by_broker else 0
+        self._polled_s = newest.polled_s
+        if not newest.by_broker:
+            self.ahead_s = 0.0
+        elif caught_up:
             self._compare((time.time_ns() / 1e3 - self.now_us()) / 1e6)
 
     def now_us(self) -> int:
-        """Return the time, microseconds since 1970; without a message so far, that of this machine."""
+        """Return the time, microseconds since 1970; that of this machine if the broker has not stamped the newest."""
         if not self._newest_us:
             return time.time_ns() // 1000
         return self._newest_us + round((time.monotonic() - self._polled_s) * 1e6)

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import UNREACHABLE, Cluster
-from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors
+from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors, stamped_us
 from beatwire.kafka.reachability import Reachability
 from beatwire.records import RawTick
 
@@ -88,7 +88,7 @@ class Follower:
     def records(self, wait_s: float) -> list[Record]:
         """Return the next messages one by one; an empty list if there are none within `wait_s` seconds."""
         name = self._cluster.name
-        return [Record(name(m.topic() or ""), m.key(), m.value(), m.timestamp()[1] * 1000) for m in self._poll(wait_s)]
+        return [Record(name(m.topic() or ""), m.key(), m.value(), stamped_us(m)) for m in self._poll(wait_s)]
 
     def ends(self) -> dict[tuple[str, int], int] | None:
         """Request the end of the committed messages of every partition; None without an answer, or without topics."""

@@ -18,6 +18,7 @@ from beatwire.alerts.rules import NAMES
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming.batch import stamped_us
 from beatwire.records.letters import Letter
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
@@ -75,7 +76,7 @@ def read_active_alerts(
         if alert is None:
             continue
         if alert["state"] == _OFF:
-            over[key] = 1000 * message.timestamp()[1], alert.get("partition", 0)
+            over[key] = stamped_us(message), alert.get("partition", 0)
         else:
             active[key] = alert
     for key, (time_us, partition) in over.items():

@@ -14,12 +14,13 @@ from confluent_kafka import Message
 from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming.batch import stamped_us
 from beatwire.kafka.reading.readers import follow, read_active_alerts
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.avro import decode_beat
 from beatwire.wire.dead_letters import letters_in
-from beatwire.wire.fields import LATEST_US, Unusable
+from beatwire.wire.fields import Unusable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
@@ -89,7 +90,7 @@ def _decode_alert(message: Message) -> list[dict[str, Any]]:
 
 
 def _decode_letters(message: Message) -> list[dict[str, Any]]:
-    published = _EPOCH + timedelta(microseconds=max(-LATEST_US, min(1000 * message.timestamp()[1], LATEST_US)))
+    published = _EPOCH + timedelta(microseconds=stamped_us(message))
     return [
         {
             "published": published,
