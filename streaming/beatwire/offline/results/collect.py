@@ -20,6 +20,17 @@ def classes_of(beats: TickBeats) -> NDArray[np.str_]:
     return letters[np.full(len(beats.slot), Q) if beats.beat_class is None else beats.beat_class]
 
 
+def places_of(latent: F32, plane: F32) -> F32:
+    """Return the places of beats, float32 [n, 2], as ``kernels.beat_message`` adds them: no cut changes a bit.
+
+    ``latent`` is float32 [n, 8], ``plane`` float32 [8, 2].
+    """
+    place = np.zeros((len(latent), plane.shape[1]), np.float32)
+    for k, of_latent in enumerate(plane):
+        place += latent[:, k, np.newaxis] * of_latent
+    return place
+
+
 def _probabilities(beats: TickBeats) -> F32:
     return np.full(len(beats.slot), np.nan, np.float32) if beats.class_probability is None else beats.class_probability
 
@@ -55,7 +66,7 @@ class Collector:
         if len(beats.slot):
             assert beats.scored_by is not None
             assert beats.latent is not None
-            position = beats.latent @ self.model.network.map
+            position = places_of(beats.latent, self.model.network.map)
             self.parts.append(
                 {
                     "sample": beats.sample,
