@@ -28,7 +28,7 @@ from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
 from beatwire.recordings.columns.timecolumn import times_of
-from beatwire.recordings.leads import find_lead, unique_names
+from beatwire.recordings.leads import find_leads, unique_names
 from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate
 from beatwire.recordings.units import to_units, unit_guess, value_ranges
 from beatwire.records import I64
@@ -215,8 +215,7 @@ def _roles_of_rows(place: str, table: Table, column: str | None, fs: float | Non
     found = roles_of(place, table, fs=fs) if rising else Roles((), None, None)
     leads = tuple(k for k in range(len(table.names)) if k not in rising)
     if column is not None:
-        requested = [column] if column in table.names else column.split(",")
-        leads = tuple(find_lead("array", table.names, one, "row") for one in requested)
+        leads = find_leads("array", table.names, column, "row")
         if set(leads) & set(rising):
             raise UserError(f"array: expected a row of ECG; {column!r} rises evenly: a clock or a count")
     if not 1 <= len(leads) <= MAX_LEADS:

@@ -49,7 +49,7 @@ _UNREADABLE = (
     (0, b"\xff\xff\xff\xff", f"a stream of Arrow, {_NOT_READ}: save it as Parquet"),
     *(
         (0, begin, f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet")
-        for begin in (b"\x80\x04\x95", b"\x80\x05\x95")
+        for begin in (b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95")
     ),
     (0, b"SQLite format 3", f"an SQLite database, {_NOT_READ}: save its table as CSV"),
     (0, b"MSH|", f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"),

@@ -34,6 +34,16 @@ def find_lead(where: str, leads: Sequence[str], requested: str | int, kind: str 
     raise UserError(f"{where}: expected one of its {kind}s, {choices}; got {text!r}")
 
 
+def find_leads(where: str, leads: Sequence[str], requested: str, kind: str = "lead") -> tuple[int, ...]:
+    """Return the indices of leads that are given as one text, separated by commas; each once.
+
+    >>> find_leads("x.csv", ["a", "b", "c, d"], "b,a,1"), find_leads("x.csv", ["a", "b", "c, d"], "c, d")
+    ((1, 0), (2,))
+    """
+    listed = [requested] if requested in leads else requested.split(",")
+    return tuple(dict.fromkeys(find_lead(where, leads, one, kind) for one in listed))
+
+
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Append a number to repeated names.
 

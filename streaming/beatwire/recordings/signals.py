@@ -21,7 +21,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import is_ecg, is_of_head, is_other, may_be_of_head
-from beatwire.recordings.leads import find_lead, unique_names
+from beatwire.recordings.leads import find_lead, find_leads, unique_names
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording, check_rate
 from beatwire.recordings.units import Block, to_units
 from beatwire.records import F64
@@ -230,10 +230,10 @@ def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[
     """Return the indices of the signals that are leads, and notes about those that are left out."""
     where, signals = source.where, source.signals
     if column is not None:
-        requested = [column] if column in names else column.split(",")
+        requested = find_leads(where, names, column)
         if len(requested) > MAX_LEADS:
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(requested)}")
-        return [find_lead(where, names, one) for one in requested], []
+        return list(requested), []
     may_be = [k for k, signal in enumerate(signals) if signal.length and signal.uv_per_value is not None]
     of_head = [k for k in may_be if may_be_of_head(names[k])]
     may_be = [k for k in may_be if not is_other(names[k])]

@@ -73,6 +73,22 @@ def behaviour(column: Any) -> Behaviour:
     return Behaviour.HELD if changes < _RARELY * sum(map(len, stretches)) else Behaviour.SIGNAL
 
 
+def is_flag(column: Any) -> bool:
+    """Return True if a column has two values of which one is 0: a digital input, a marker.
+
+    >>> is_flag(np.arange(300.0) % 7 // 4), is_flag(np.sin(np.arange(300.0))), is_flag(np.zeros(300))
+    (True, False, False)
+    """
+    if column is None or not len(column):
+        return False
+    xp = array_module(column)
+    for values in (column[:_STRETCH], column):
+        others = values[xp.isfinite(values) & (values != 0)]
+        if len(others) and bool((others != others[0]).any()):
+            return False
+    return bool(len(others)) and bool((column == 0).any())
+
+
 def _turns_in_packets(column: Any) -> bool:
     """Return True if several rows share each number of a column that counts in turns, as a number of packets does."""
     xp = array_module(column)

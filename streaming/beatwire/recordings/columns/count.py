@@ -61,7 +61,7 @@ def positions_of(name: str, count: F64, turn: float | None = None) -> Counted:
     if step <= 0:
         return Counted(None)
     if turn is None:
-        steps = _across_turns(numbers, steps, step)
+        steps = across_turns(numbers, steps, step)
     falls = xp.flatnonzero(steps <= 0)
     if len(falls):
         return Counted(None, (falls_note(name, count, first[falls + 1]),))
@@ -88,7 +88,7 @@ def falls_note(name: str, count: F64, rows: I64) -> str:
     return f"the count of {name!r} falls {times}: rows are read in the order of the file"
 
 
-def _across_turns(numbers: F64, steps: F64, step: float) -> F64:
+def across_turns(numbers: F64, steps: F64, step: float) -> F64:
     """Return the steps of a count that begins again once or twice, at 0 behind the last number of so many bits."""
     xp = array_module(numbers)
     for k in xp.flatnonzero(steps < 0)[:_FEWEST_PACKETS].tolist():

@@ -6,6 +6,7 @@ Out: the unit; a :class:`Meaning`, which is a preference only: what a column is,
 """
 
 import re
+import unicodedata
 from enum import IntEnum
 
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
@@ -44,7 +45,11 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _SMALL_THEN_LARGE = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_UNIT_AT_END = re.compile(r"(?<=[a-z])(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)")
+_AGAIN = re.compile(r"(?<=[^\d\s.])\.\d{1,2}$")  # of a name that other columns have too
+_MICRO = re.compile(r"(â?[µμ]|î¼|æ|ƒê|¦ì|[?\ufffd]{1,2})(?=v)")  # of any encoding, read as another one
+_UNIT_AT_END = re.compile(
+    r"(?<=[a-z])(?<![Mm]illi)(?<![Mm]icro)(?<![Nn]ano)(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)"
+)
 _ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung", "экг", "心电", "心電", "심전도")
 _TIME = {
     "time", "times", "timestamp", "timestamps", "t", "ts", "clock", "datetime", "date", "elapsed", "epoch", "unix",
@@ -55,6 +60,9 @@ _TIME = {
 }  # fmt: skip
 _INDEX = {"", "index", "idx", "sample", "samples", "sample #", "sample number", "sample_number", "#", "n", "row", "no",
           "nr", "unnamed: 0", "seq", "nseq", "counter", "frame", "packet"}  # fmt: skip
+_NUMBERED = re.compile(
+    r"((sample|packet|pkt|frame|block|row)(number|num|nr|id|index|idx|counter|count)|index|idx|counter)"
+)
 _COUNTED = re.compile(r"(packet|pkt|frame|block|sequence|seq|sample)(number|no|num|nr|id|index|counter|count)?")
 _OTHER = {
     "hr", "bpm", "heart", "heartrate", "rate", "pulse", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro", "gyr", "mag",
@@ -118,6 +126,7 @@ def unit_of(name: str, cell: str = "") -> str:
     >>> unit_of("U/V"), unit_of("II, V"), unit_of("Zeit/s")
     ('v', 'v', 's')
     """
+    name = re.sub(_AGAIN, "", name)
     for text in (cell, *re.findall(r"[\[({]\s*([^\])}]*?)\s*[\])}]", name)):
         found = canonical_unit(text)
         if found:
@@ -141,7 +150,8 @@ def canonical_unit(text: str) -> str:
     >>> canonical_unit("mV*10"), canonical_unit("0.1 mV"), canonical_unit("1 mV")
     ('raw', 'raw', 'mv')
     """
-    unit = text.strip(" \t'\"[](){}").casefold().replace("µ", "u").replace("μ", "u").rstrip(".")
+    unit = re.sub(_MICRO, "u", unicodedata.normalize("NFKC", re.sub(_MICRO, "u", text.casefold())).casefold())
+    unit = unit.strip(" \t'\"[](){}").replace("µ", "u").replace("μ", "u").rstrip(".")
     unit = re.sub(r"^1\s*(?=[num]?v$)", "", unit)
     if _SCALED.fullmatch(unit):
         return "raw"
@@ -169,6 +179,7 @@ def bare_lead(name: str) -> str:
     >>> bare_lead("II_raw"), bare_lead("Lead II (mV)"), bare_lead("ECG LL-RA (adu)"), bare_lead("ecg_adc")
     ('ii', 'ii', 'llra', '')
     """
+    name = re.sub(_AGAIN, "", name)
     plain = re.sub(r"[\[({]([^\])}]*)[\])}]", lambda found: " " if canonical_unit(found[1]) else found[0], name)
     words = [w for w in re.split(r"[^\w+#]+|_", re.sub(_UNIT_AT_END, " ", plain)) if w]
     if len(words) > 1 and unit_of(plain) in UV_PER and canonical_unit(words[-1]) in UV_PER:
@@ -185,6 +196,15 @@ def is_index_name(name: str) -> bool:
     """
     plain = without_unit(name).casefold()
     return plain in _INDEX or _COUNTED.fullmatch(re.sub(r"[ _.-]", "", plain)) is not None
+
+
+def is_count_name(name: str) -> bool:
+    """Return True if a column is called like a count and like nothing that is measured.
+
+    >>> is_count_name("Sample Index"), is_count_name("packet_number"), is_count_name("samples"), is_count_name("frame")
+    (True, True, False, False)
+    """
+    return _NUMBERED.fullmatch(re.sub(r"[ _.-]", "", without_unit(name).casefold())) is not None
 
 
 def is_time_name(name: str) -> bool:
@@ -244,6 +264,8 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
     """
     if unit in PER_SECOND:
         return unit
+    if is_unscaled(unit):
+        return None  # ticks of some clock
     if is_index_name(name) and name and float(step).is_integer() and not (fs and abs(1000 / step / fs - 1) < 0.01):
         return None
     if step == 1.0 and not (fs and abs(fs - 1000) < 1):

@@ -21,6 +21,7 @@ from beatwire.recordings.columns.behaviour import (
     RISING,
     Behaviour,
     behaviour,
+    is_flag,
     turn_of,
     typical_step,
     without_turns,
@@ -31,6 +32,7 @@ from beatwire.recordings.columns.names import (  # fmt: skip
     UV_PER,
     Meaning,
     bare_lead,
+    is_count_name,
     is_index_name,
     is_quantity,
     is_time_name,
@@ -40,7 +42,7 @@ from beatwire.recordings.columns.names import (  # fmt: skip
     unit_of,
     without_unit,
 )
-from beatwire.recordings.leads import find_lead
+from beatwire.recordings.leads import find_leads
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, rows_of
@@ -131,7 +133,7 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
     found = [behaviour(c) if c is not None else None for c in table.columns]
     rising = [k for k, b in enumerate(found) if b in RISING] if len(found) > 1 else []
     by_name = _times_by_name(table, found) if not rising else []
-    clock, count = _clock_and_count(table, rising, fs)
+    clock, count = _clock_and_count(table, rising, found, fs)
     if clock is None and by_name:
         clock = by_name[0]
     elif not rising and not by_name and len(found) > 1 and _first_counts(table):
@@ -151,6 +153,10 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
                 candidates[k] = table.meaning(k)
             else:
                 left_out[k] = why
+    flags = [k for k in candidates if is_flag(table.columns[k])]
+    if len(flags) < len(candidates):
+        left_out |= {k: "a flag" if found[k] is Behaviour.SIGNAL else Behaviour.HELD.value for k in flags}
+        candidates = {k: called for k, called in candidates.items() if k not in flags}
     leads = _preferred(candidates, found, left_out)
     leads = _in_volts(table, leads, left_out)
     if leads and _are_settings(leads, candidates, found, left_out):
@@ -172,21 +178,24 @@ def risen(values: F64) -> F64:
     return values if turn is None else without_turns(values, turn)
 
 
-def _clock_and_count(table: Table, rising: list[int], fs: float | None) -> tuple[int | None, int | None]:
+def _clock_and_count(
+    table: Table, rising: list[int], found: list[Behaviour | None], fs: float | None
+) -> tuple[int | None, int | None]:
     """Return the best clock and the best count among columns that rise evenly."""
     ranks: dict[int, tuple[float, ...]] = {}
     counts: list[int] = []
     for k in rising:
         rate_hz, jitter = _rate_and_jitter(table, k)
         usable = rate_hz is not None and MIN_RATE_HZ * 0.9 <= rate_hz <= MAX_RATE_HZ * 1.1
+        named = is_time_name(table.names[k]) or table.unit(k) in PER_SECOND
+        agrees = rate_hz is None or fs is None or abs(rate_hz / fs - 1) < 0.01
         is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
-        if is_other and not usable:
-            continue  # a temperature can rise evenly too
+        is_cycle = found[k] is Behaviour.TURNS and not named  # the phase of a heartbeat rises evenly too
+        if is_other and (not usable or not agrees or is_cycle):
+            continue  # so does a temperature
         if rate_hz is None:
             counts.append(k)
         else:
-            agrees = fs is None or abs(rate_hz / fs - 1) < 0.01
-            named = is_time_name(table.names[k]) or table.unit(k) in PER_SECOND
             ranks[k] = (not usable, is_other, not agrees, round(min(jitter, 9.0), 1), not named, k)
     clock = min(ranks, key=ranks.__getitem__) if ranks else None
     return clock, min(counts) if counts else None
@@ -238,6 +247,8 @@ def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_sole: bool) ->
         return "another clock or count"
     if len(table.names) > 1 and found in _NEVER_A_LEAD:
         return found.value
+    if not is_sole and is_count_name(table.names[k]):
+        return "a count, by its name"
     is_other = table.meaning(k) is Meaning.OTHER and (not is_sole or table.is_quantity(k))
     return _BY_NAME if is_other else None
 
@@ -281,13 +292,9 @@ def _are_settings(
 def _requested(where: str, table: Table, column: str, found: list[Behaviour | None]) -> tuple[int, ...]:
     """Return the columns that the user wants as leads."""
     names = [without_unit(n) if column not in table.names else n for n in table.names]
-    requested = [column] if column in names else column.split(",")
-    leads = tuple(find_lead(where, names, one, "column") for one in requested)
+    leads = find_leads(where, names, column, "column")
     for k in leads:
-        if len(found) > 1 and found[k] in RISING:
-            raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} {_says(found[k])}: a clock")
+        b = found[k]
+        if b in RISING and len(found) > 1:
+            raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} {b.value}: a clock")
     return leads
-
-
-def _says(found: Behaviour | None) -> str:
-    return found.value if found is not None else "is text"

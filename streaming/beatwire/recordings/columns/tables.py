@@ -122,7 +122,7 @@ def as_array(source: Any) -> Any:
         return cupy.asarray(source)
     if library == "cupy" or isinstance(source, np.ma.MaskedArray):
         return source
-    is_list = hasattr(source, "__len__") and not isinstance(source, str | bytes | set | frozenset)
+    is_list = hasattr(source, "__len__") and not isinstance(source, str | bytes | bytearray | set | frozenset)
     if not is_list and not hasattr(source, "__array__"):
         raise UserError(f"array: expected an array, a table or a list of numbers; got {shown(source)}")
     try:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS, turn_of, typical_step, without_turns
-from beatwire.recordings.columns.count import counts_packets
+from beatwire.recordings.columns.count import across_turns, counts_packets
 from beatwire.recordings.columns.names import PER_SECOND, time_unit
 from beatwire.records import F64
 from beatwire.tables import array_module
@@ -62,6 +62,8 @@ def times_of(
     step = typical_step(risen)
     found = None if not unit and counts_packets(name, risen) else time_unit(name, unit, step, fs)
     if found is None:
+        if not bool((across_turns(risen, xp.diff(risen), step) < 0).any()):
+            return None
         _check_that_it_rises(where, name, risen, values, written)
         return None
     seconds = _without_turns_at(risen / PER_SECOND[found], 1.0 / PER_SECOND[found])

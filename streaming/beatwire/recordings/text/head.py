@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from beatwire.recordings.columns.names import PER_SECOND, UV_PER, canonical_unit
+from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 _SAMPLING = r"sampl|abtast|chantillon|muestreo|campion|amostra|bemonster|sampling|digitiz"
@@ -109,6 +110,9 @@ def _read_line(facts: Facts, line: str) -> None:
             facts.rate_hz = _of_rate(number_in(plain[2]), "") or facts.rate_hz
         return
     key, value = cells[0].casefold(), cells[1].strip("\t ;,\"'")
+    if key == "start" and (begin_and_step := re.fullmatch(r"[\d.]+\t([\d.]+)", value)):  # of Spike2, in seconds
+        facts.rate_hz = _of_interval(number_in(begin_and_step[1]), "s") or facts.rate_hz
+        return
     if re.fullmatch(r"channeltitle|unitname|range", key):
         values = [v.strip() for v in cells[1].split("\t")]
         if key == "channeltitle":
@@ -195,10 +199,12 @@ def _read_document(facts: Facts, document: Any) -> None:
             _read_line(facts, f"{key}: {value}")
     columns, labels, sensors = (folded.get(key) for key in ("column", "label", "sensor"))
     if isinstance(columns, list) and all(isinstance(c, str) for c in columns):
-        facts.names = tuple(columns)
+        columns = unique_names((*facts.names, *columns))[len(facts.names) :]  # of several devices, side by side
+        facts.names += columns
         if isinstance(labels, list) and isinstance(sensors, list) and len(labels) == len(sensors):
-            named = {str(a): str(s).casefold() for a, s in zip(labels, sensors, strict=True)}
+            named = dict(zip(map(str, labels), (str(s).casefold() for s in sensors), strict=True))
             is_known = any("ecg" in sensor for sensor in named.values())
-            facts.sensors = {c: "digital" for c in columns if c not in named}
-            if is_known:
-                facts.sensors |= {c: "ecg" if "ecg" in sensor else sensor for c, sensor in named.items()}
+            for own, column in zip(folded["column"], columns, strict=True):
+                sensor = named.get(own, "digital")
+                if own not in named or is_known:
+                    facts.sensors[column] = "ecg" if "ecg" in sensor else sensor

@@ -86,7 +86,7 @@ def are_units(cells: Sequence[str]) -> bool:
 def are_formats(cells: Sequence[str]) -> bool:
     """Return True if a row says how columns are stored, or names the same device for each."""
     filled = [c.casefold() for c in cells if c]
-    is_same = len(filled) > 1 and len(set(filled)) == 1
+    is_same = len(filled) > 1 and len(set(filled)) == 1 and not is_time_or_lead(cells)
     return is_same or (len(filled) > 0 and all(c in _FORMATS for c in filled))
 
 

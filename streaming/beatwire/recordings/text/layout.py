@@ -108,7 +108,7 @@ def read_layout(path: Path) -> Layout:
     first_digits = next((k for k, line in enumerate(lines) if _is_row_of_digits(line)), 0)
     before = lines[first_digits - 1] if first_digits else ""
     dialect = dialect_of(rows, "" if is_statement(before) else before)
-    if is_comma_twice(filled, dialect):
+    if is_comma_twice(filled, dialect) and not _has_names(lines, dialect):
         raise UserError(
             f"{where}: expected a delimiter other than the decimal sign; got {rows[-1].strip()[:40]!r}, in which a "
             "comma seems to be both"
@@ -141,6 +141,13 @@ def _check_cells(where: str, cells: list[str], names: tuple[str, ...]) -> None:
             raise UserError(
                 f"{where}, column {name!r}: expected a number; got a list of {len(listed):,}: write one a line"
             )
+
+
+def _has_names(lines: list[str], dialect: Dialect) -> bool:
+    """Return True if the line before the first row of numbers alone has a name for each of its cells."""
+    first = next((k for k, line in enumerate(lines) if re.fullmatch(r"[\s\d,+-]*\d[\s\d,+-]*", line)), 0)
+    names = split_row(lines[first - 1], dialect.delimiter) if first else []
+    return len(names) == dialect.width and not any(map(is_number, names))
 
 
 def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -212,6 +219,7 @@ def _head(
     while above > 0 and not lines[above - 1].strip():
         above -= 1
     found: tuple[str, ...] = ()
+    is_whole = False  # the row of units has a cell for each column
     while above > 0 and not names:
         cells = names_in(lines[above - 1], dialect)
         if cells is None:
@@ -219,7 +227,7 @@ def _head(
         above -= 1
         found = cells if not are_formats(cells) else found
         if are_units(cells):
-            units = tuple(aligned(cells, width))
+            units, is_whole = tuple(aligned(cells, width)), len(cells) == width
         elif not are_formats(cells):
             names = cells
             over = names_in(lines[above - 1], dialect) if above and sum(map(is_missing, cells)) else None
@@ -235,7 +243,8 @@ def _head(
         check_width(where, lines, begin, dialect)
     if len(names) == width - 1 > 0:
         at_front = has_index(where, lines, begin, dialect, names)
-        names, units = (("", *names), units) if at_front else ((*names, ""), (*units[1:], ""))
+        names = ("", *names) if at_front else (*names, "")
+        units = units if at_front or is_whole else (*units[1:], "")
     names = names or tuple(str(k) for k in range(width))
     if facts.lead and width == 1 and names == ("0",):
         names = (facts.lead,)

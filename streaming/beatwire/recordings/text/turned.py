@@ -25,7 +25,7 @@ from beatwire.tables import open_text
 FEWEST_COLUMNS = 100  # no table has so many leads, and no recording so few samples
 MOST_CHARACTERS = 1 << 25  # of the rows, which are kept in memory
 _MOST_LINES = 100  # with a head
-_SAMPLE = 4096  # characters of a row by which its dialect is found
+_SAMPLE = 16384  # characters of a row by which its dialect is found
 _OPENING = re.compile(r"\s*(\w+\s*=\s*)?[\[({]+")
 _CLOSING = re.compile(r"[\])}]+\s*[;,]?\s*$")
 
