@@ -4,7 +4,7 @@ import numpy as np
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.synthetic.person import synthetic_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 UV = synthetic_recording("synthetic:seconds=60,seed=5", rate_hz=250).samples[0].astype(int)
@@ -18,6 +18,8 @@ SAID = "the times of column 'time' fall "
     at=st.lists(st.integers(1500, N - 1500), min_size=1, max_size=3), jitter_s=st.sampled_from([0.0, 0.0005, 0.002]),
     seed=st.integers(0, 99),
 )  # fmt: skip
+@example(rate_hz=1000.0, by_s=0.0625, at=[6000], jitter_s=0.002, seed=6)
+@example(rate_hz=1000.0, by_s=0.0625, at=[2000, 3000, 9000], jitter_s=0.002, seed=3)
 def test_a_clock_that_is_set_back_changes_neither_rate_nor_places_and_is_said(
     rate_hz: float, by_s: float, at: list[int], jitter_s: float, seed: int
 ) -> None:

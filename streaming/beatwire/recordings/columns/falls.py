@@ -35,7 +35,8 @@ def without_falls(name: str, seconds: F64) -> tuple[F64, tuple[str, ...]]:
         return seconds, ()
     first = -float(steps[falls[0]])
     window = max(_FEWEST_AROUND, round(_AROUND_S / step))
-    index = xp.arange(len(seconds)) * step
+    apart = max(1, min(window, len(seconds) // (8 * len(falls))))  # so that most rows so far apart have no fall between
+    index = xp.arange(len(seconds)) * (float(xp.median(seconds[apart:] - seconds[:-apart])) / apart)
     for k in falls[:_MOST_SET]:
         behind, at = seconds - index, k + 1
         stays, by = (
