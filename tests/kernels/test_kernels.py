@@ -91,7 +91,7 @@ def messages() -> list[list[bytes]]:
         queue.append(signal.chunk(0, 40, session=2))
         if seconds > 60:  # again, and with other values
             again = [
-                signal.chunk(k, k + 300, samples=samples[:, k : k + 300] + off) for k in (200, 400) for off in (0, 9)
+                signal.chunk(k, k + 300, samples=samples[:, k : k + 300] + off) for off in (0, 9) for k in (0, 300, 600)
             ]
             queue[40:40] = again
         queues.append(queue)

@@ -215,7 +215,8 @@ RULES = (
         "two or more devices send this stream",
         "Two devices send under one id. Their sessions take turns: each has sent again after another one, within "
         "{limit} s, twice; each change begins the analysis anew: little is found. Or they send one session: four "
-        "samples in a row, one a second, came again with other values. Ends after {limit} s without either.",
+        "samples in a row, one a second, came again with other values, or for 6 s chunks that cannot be used came "
+        "beside those of the stream. Ends after {limit} s without any.",
         limit=Limit(30.0, "s"), prevents="analysis",
     ),
     Rule(

@@ -40,6 +40,9 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_VALUES_TO       second after the last one of which a value is kept (``kernels.intake.contradictions``)
     SLOT_DIFFERENCES     values in a row that were not those that came before
     SLOT_DIFFERS_US      arrival of the last of them
+    SLOT_STRANGE_COUNT   steps in a row of chunks behind the lane (``kernels.intake.strangers``)
+    SLOT_STRANGE_US, SLOT_STRANGE_TO  arrival of the last chunk of such a step, and the sample after it
+    SLOT_STRANGE_COVERED samples that have come since
     SLOT_VALUES          bytes of values of the last seconds, seven a column, VALUE_COLUMNS columns
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 """
@@ -59,7 +62,10 @@ SLOT_OTHER_COUNT = SLOT_RATE_LEASTS + RATE_STEPS + 1
 SLOT_OTHERS = SLOT_OTHER_COUNT + 1
 MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
 SLOT_VALUES_TO = SLOT_OTHERS + 2 * MOST_OTHERS
-SLOT_DIFFERENCES, SLOT_DIFFERS_US, SLOT_VALUES = range(SLOT_VALUES_TO + 1, SLOT_VALUES_TO + 4)
+SLOT_DIFFERENCES, SLOT_DIFFERS_US, SLOT_STRANGE_COUNT, SLOT_STRANGE_US, SLOT_STRANGE_TO, SLOT_STRANGE_COVERED = range(
+    SLOT_VALUES_TO + 1, SLOT_VALUES_TO + 7
+)
+SLOT_VALUES = SLOT_STRANGE_COVERED + 1
 VALUE_COLUMNS = 10  # more than a minute: what goes back further is rejected
 SLOT_PENDING = SLOT_VALUES + VALUE_COLUMNS
 FIRST_PENDING = SLOT_PENDING + 1

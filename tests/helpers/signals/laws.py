@@ -6,7 +6,7 @@ A `Run` is the output of a graph: the beats of each stream, and the transitions 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -187,7 +187,12 @@ def transitions_by_stream(run: Run) -> dict[str, list[tuple[Any, ...]]]:
     return {stream: sorted(rows) for stream, rows in by_stream.items()}
 
 
-def run_with_successors(ticks: list[list[bytes]], takeovers: Iterable[int]) -> Run:
+def raw(values: list[bytes] | RawTick) -> RawTick:
+    """Return messages as a tick; one that has times is one."""
+    return values if isinstance(values, RawTick) else RawTick.of(values)
+
+
+def run_with_successors(ticks: Sequence[list[bytes] | RawTick], takeovers: Iterable[int]) -> Run:
     """Return what is published if before each of some ticks a new graph takes over: by a replay, and from the log."""
     pipeline, run, begin, log = Pipeline(Settings()), Run(), 0, dict[str, dict[str, Any]]()
     collect(pipeline, run, published=True)
@@ -198,14 +203,14 @@ def run_with_successors(ticks: list[list[bytes]], takeovers: Iterable[int]) -> R
             pipeline = successor(ticks[begin:before], [alert for alert in log.values() if alert["state"] != "off"])
             collect(pipeline, run, published=True)
         for values in ticks[before:at]:
-            pipeline.emit(RawTick.of(values))
+            pipeline.emit(raw(values))
     return run
 
 
-def successor(replayed: list[list[bytes]], alerts: list[dict[str, Any]]) -> Pipeline:
+def successor(replayed: Sequence[list[bytes] | RawTick], alerts: list[dict[str, Any]]) -> Pipeline:
     """Return a graph that has replayed ticks and adopted the alerts of the log."""
     pipeline = Pipeline(Settings())
     for values in replayed:
-        pipeline.emit(RawTick.of(values))
+        pipeline.emit(raw(values))
     pipeline.adopt(alerts)
     return pipeline

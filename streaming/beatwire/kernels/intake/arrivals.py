@@ -10,8 +10,9 @@ import math
 from beatwire.kernels.intake.align import open_pass, place_run, put_event, restart
 from beatwire.kernels.intake.clock import anchor
 from beatwire.kernels.intake.contradictions import compare_values, forget_values, is_contradicted
-from beatwire.kernels.intake.senders import IN_CONFLICT, change_session, note_conflict, note_use
+from beatwire.kernels.intake.senders import begin_conflict, change_session, note_conflict, note_use
 from beatwire.kernels.intake.stated_rate import NOTHING_DUE, note_rate
+from beatwire.kernels.intake.strangers import forget_strangers, has_stranger, note_jump, note_stranger, undoes_jump
 from beatwire.records import F64, I64, U8
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
 from beatwire.records.columns import (
@@ -46,7 +47,7 @@ from beatwire.records.slot_columns import (
     SLOT_ACTIVE_US,
     SLOT_ARRIVED_US,
     SLOT_BANK,
-    SLOT_BEFORE_JUMP,
+    SLOT_BASE,
     SLOT_CONFLICT,
     SLOT_EXPECTED,
     SLOT_LANE,
@@ -59,8 +60,8 @@ from beatwire.records.slot_columns import (
     SLOT_NANOVOLTS,
     SLOT_PASS,
     SLOT_PENDING,
-    SLOT_RETURN_US,
     SLOT_SESSION,
+    SLOT_STRANGE_US,
     SLOT_TICK,
 )
 
@@ -92,20 +93,6 @@ def any_no_value(payload: U8, at: int, values: int) -> bool:
 def is_silent(arrived_us: int, state: I64, limits: I64) -> bool:
     """Return True if the stream's last usable chunk is so old that the stream starts anew."""
     return bool(arrived_us - state[SLOT_ARRIVED_US] > limits[state[SLOT_BANK], LIMIT_SILENCE_US])
-
-
-def undoes_jump(first: int, state: I64, limits: I64) -> bool:
-    """Return True if a chunk goes on where the stream was before its last chunk, which then had a wrong place."""
-    before = int(state[SLOT_BEFORE_JUMP])
-    return bool(before >= 0 and before <= first <= before + limits[LIMIT_DUPLICATE])
-
-
-def note_jump(first: int, state: I64, limits: I64, fresh_start: bool) -> None:
-    """Remember where a stream is before a chunk skips more than can be repeated, until another goes on behind that."""
-    if fresh_start or first - state[SLOT_EXPECTED] <= limits[LIMIT_DUPLICATE]:
-        state[SLOT_BEFORE_JUMP] = -1
-    elif state[SLOT_BEFORE_JUMP] < 0:
-        state[SLOT_BEFORE_JUMP] = state[SLOT_EXPECTED]
 
 
 def align_row(
@@ -147,6 +134,8 @@ def align_row(
         else:
             rows.sizes[SILENCES] += 1
     if not fresh_start:
+        if state[SLOT_BANK] != bank or state[SLOT_LEAD_NAMES] != names or state[SLOT_NANOVOLTS] != nanovolts:
+            note_stranger(state, first, first + count, False, second, arrived_us)
         if state[SLOT_BANK] != bank:
             expected[i] = state[SLOT_BANK]
             return LEADS_COUNT_CHANGED if state[SLOT_LEADS] != leads else RATE_CHANGED
@@ -157,13 +146,21 @@ def align_row(
             expected[i] = state[SLOT_NANOVOLTS]
             return UNITS_CHANGED
         if first + count + own[LIMIT_DUPLICATE] < state[SLOT_EXPECTED]:
-            if not undoes_jump(first, state, own):
+            undone = undoes_jump(first, state, own)
+            if compare_values(state, chunks.payload, ints, second, arrived_us):
+                forget_strangers(state)
+            else:
+                note_stranger(state, first, first + count, undone, second, arrived_us)
+            if not undone:
                 expected[i] = state[SLOT_EXPECTED]
                 return BACKWARDS
             rows.sizes[RESTARTS] += 1
             fresh_start = True
         elif first + count <= state[SLOT_EXPECTED]:
-            compare_values(state, chunks.payload, ints, second, arrived_us)
+            if compare_values(state, chunks.payload, ints, second, arrived_us):
+                forget_strangers(state)
+            elif first + count <= state[SLOT_BASE]:
+                note_stranger(state, first, first + count, False, second, arrived_us)
             rows.sizes[DUPLICATES] += 1
             state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
@@ -174,8 +171,9 @@ def align_row(
         forget_values(state)
     compare_values(state, chunks.payload, ints, second, arrived_us)
     if is_contradicted(state, arrived_us):
-        state[SLOT_CONFLICT] = IN_CONFLICT
-        state[SLOT_RETURN_US] = arrived_us
+        begin_conflict(state, arrived_us)
+    if has_stranger(state, arrived_us):
+        begin_conflict(state, int(state[SLOT_STRANGE_US]))
     state[SLOT_ARRIVED_US] = arrived_us
     note_jump(first, state, own, fresh_start)
     if state[SLOT_TICK] != tick:

@@ -33,10 +33,14 @@ def forget_values(state: I64) -> None:
     state[SLOT_DIFFERENCES] = 0
 
 
-def compare_values(state: I64, payload: U8, ints: I64, step: int, arrived_us: int) -> None:
-    """Compare the samples of a chunk with those that came before, and keep them; ``step``: samples of a second."""
+def compare_values(state: I64, payload: U8, ints: I64, step: int, arrived_us: int) -> bool:
+    """Compare the samples of a chunk with those that came before, and keep them; return True if one has come before.
+
+    ``step``: samples of a second.
+    """
+    again = False
     if ints[CHUNK_LEAD_OFF] & 1:
-        return
+        return again
     first, stop, at = int(ints[CHUNK_FIRST]), int(ints[CHUNK_FIRST] + ints[CHUNK_COUNT]), int(ints[CHUNK_AT])
     for number in range((first + step - 1) // step, (stop + step - 1) // step):
         p = at + 2 * (number * step - first)
@@ -52,11 +56,13 @@ def compare_values(state: I64, payload: U8, ints: I64, step: int, arrived_us: in
             if before == NONE:
                 put_byte(state, SLOT_VALUES, number % KEPT, value)
             elif before == value:
+                again = True
                 state[SLOT_DIFFERENCES] = 0
             else:
                 late = arrived_us - state[SLOT_DIFFERS_US] >= APART_US
                 state[SLOT_DIFFERENCES] = 1 if late else state[SLOT_DIFFERENCES] + 1
                 state[SLOT_DIFFERS_US] = arrived_us
+    return again
 
 
 def is_contradicted(state: I64, arrived_us: int) -> bool:

@@ -9,7 +9,7 @@ A chunk is *of use* if one of its samples was new, or if it says that all leads 
 A session *comes back* if another one sent after it, and it sends again within ``TURN_US``. Two returns within
 ``TURN_US`` are a conflict: several senders take turns. It is over when a chunk comes and no session has come back for
 ``TURN_US``. A device that begins a session with every message is no conflict: nothing comes back. So is a contradiction
-of the chunks of one session (``kernels.intake.contradictions``).
+of the chunks of one session (``kernels.intake.contradictions``), and a second count (``kernels.intake.strangers``).
 
 The *active time* of a stream is that in which samples came, by the broker's clock: a gap counts for ``GAP_US`` at most,
 a longer one is ``no data`` or ``lead off``. ``kernels.alerts.unjudged`` counts in it how long nothing was analysed,
@@ -62,6 +62,12 @@ def change_session(state: I64, before: int, sent_us: int, session: int, arrived_
         again = state[SLOT_CONFLICT] != NO_CONFLICT and arrived_us - state[SLOT_RETURN_US] <= TURN_US
         state[SLOT_CONFLICT] = IN_CONFLICT if again or state[SLOT_CONFLICT] == IN_CONFLICT else ONE_RETURN
         state[SLOT_RETURN_US] = arrived_us
+
+
+def begin_conflict(state: I64, arrived_us: int) -> None:
+    """Note that several senders of one session were found, by a chunk that arrived at ``arrived_us``."""
+    state[SLOT_CONFLICT] = IN_CONFLICT
+    state[SLOT_RETURN_US] = max(arrived_us, int(state[SLOT_RETURN_US]))
 
 
 def forget(state: I64, session: int, arrived_us: int) -> bool:
