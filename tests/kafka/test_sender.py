@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.wire import names
@@ -46,3 +47,8 @@ def test_only_an_error_that_would_come_again_is_permanent(code, is_permanent):
         assert sender.refused.startswith("ecg.beats: ")
         assert sender.is_permanent is is_permanent
         sender._failed = 0
+
+
+def test_marks_wait_for_room_in_the_buffer_as_messages_do():
+    with MockKafka() as kafka, Sender(kafka.cluster, {"queue.buffering.max.messages": 2, "linger.ms": 1}) as sender:
+        sender.mark({names.BEATS: [0, 1, 2, 3, 0, 1, 2, 3]})

@@ -259,3 +259,17 @@ def test_the_example_is_accepted_and_shows_every_section() -> None:
     assert set(tomllib.loads(EXAMPLE.read_text())) == set(Configuration.model_fields)
     assert loaded.values.kafka.properties["security.protocol"] == "SASL_SSL"
     settings_of(loaded.values)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["error_cb", "stats_cb", "oauth_cb", "throttle_cb", "logger", "on_delivery", "on_commit", "default.topic.config"],
+)
+def test_a_property_that_only_a_program_can_set_is_refused_as_one(tmp_path: Path, name: str) -> None:
+    text = error_of(tmp_path, f'[kafka.properties]\n"{name}" = "x"')
+    assert f"expected a property whose value is a text; got '{name}': programs alone set it" in text
+
+
+@pytest.mark.parametrize("name", ["topic.blacklist", "fetch.wait.max.ms", "group.instance.id", "test.mock.num.brokers"])
+def test_a_property_with_which_nothing_would_be_read_is_reserved(tmp_path: Path, name: str) -> None:
+    assert f"got '{name}': " in error_of(tmp_path, f'[kafka.properties]\n"{name}" = "1"')

@@ -14,6 +14,7 @@ _SECRET_WORDS = ("password", "secret", ".pem", "jaas", "token", "sasl.oauthbeare
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^\s@,]*@|)([^\s?#,]*)([?#]\S*|)")  # as far as a blank
 _SHOWN = ("sasl.oauthbearer.token.endpoint.url", "ssl.key.location", "ssl.certificate.pem", "ssl.ca.pem")
 _GUARANTEE = "beatwire sets it"
+_BY_PROGRAMS = {"logger", "on_commit", "on_delivery", "default.topic.config"}  # and whatever ends with "_cb"
 # Property -> why it cannot be set.
 RESERVED = {
     "bootstrap.servers": "use --bootstrap-servers or kafka.bootstrap",
@@ -29,6 +30,8 @@ RESERVED = {
     "enable.auto.offset.store": _GUARANTEE,
     "enable.idempotence": _GUARANTEE,
     "enable.partition.eof": _GUARANTEE,
+    "fetch.wait.max.ms": _GUARANTEE,
+    "group.instance.id": "each worker is a member of its own",
     "group.protocol": _GUARANTEE,
     "isolation.level": _GUARANTEE,
     "max.in.flight": _GUARANTEE,
@@ -37,6 +40,8 @@ RESERVED = {
     "partition.assignment.strategy": _GUARANTEE,
     "partitioner": _GUARANTEE,
     "request.required.acks": _GUARANTEE,
+    "test.mock.num.brokers": "each client would have brokers of its own",
+    "topic.blacklist": _GUARANTEE,
     "transaction.timeout.ms": _GUARANTEE,
     "transactional.id": _GUARANTEE,
 }
@@ -48,8 +53,10 @@ def check_property(name: str) -> None:
     Raises
     ------
     UserError
-        It is reserved.
+        It is reserved, or no text is a value of it.
     """
+    if name in _BY_PROGRAMS or name.endswith("_cb"):
+        raise UserError(f"expected a property whose value is a text; got {name!r}: programs alone set it")
     if name in RESERVED:
         raise UserError(f"expected a property that is not reserved; got {name!r}: {RESERVED[name]}")
 

@@ -112,9 +112,8 @@ class LeftOpen:
         """
         try:
             own.begin()
-            for topic, partitions in self._partitions([names.ALERTS]).items():
-                for partition in range(partitions):
-                    own.sender.producer.produce(topic, None, b"", partition)
+            found = self._partitions([names.ALERTS])
+            own.sender.mark({topic: range(partitions) for topic, partitions in found.items()})
             own.commit()
         except (KafkaException, UnansweredError):
             own.abort()

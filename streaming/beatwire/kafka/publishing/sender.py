@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -124,6 +124,12 @@ class Sender:
                 self._raise_fatal(error)
         self._poll()
 
+    def mark(self, partitions: Mapping[str, Iterable[int]]) -> None:
+        """Queue a tombstone without a key, which readers skip, for each of the partitions of topics of the brokers."""
+        for topic, numbers in partitions.items():
+            for partition in numbers:
+                self._produce_when_possible(topic, None, b"", None, partition)
+
     def unacknowledged(self) -> int:
         """Return the number of messages that the broker has not acknowledged."""
         self._poll()  # a delivered message counts until its report has been handled
@@ -190,12 +196,12 @@ class Sender:
         return self.cluster.producer(_SETTINGS | {"on_delivery": weakly(self._on_delivery)} | dict(settings))
 
     def _produce_when_possible(
-        self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None
+        self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None, partition: int = -1
     ) -> None:
         """Queue one message; wait while the buffer is full."""
         while True:
             try:
-                self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
+                self.producer.produce(topic, value, key, partition, headers=headers)  # type: ignore[arg-type]
                 return
             except BufferError:
                 self._poll(0.05)

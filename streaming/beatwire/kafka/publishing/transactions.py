@@ -163,9 +163,7 @@ class Transactions:
             As the other methods do; it can be repeated.
         """
         self.begin()
-        for topic, partitions in empty.items():
-            for partition in range(partitions):
-                self.sender.producer.produce(topic, None, b"", partition)
+        self.sender.mark({topic: range(partitions) for topic, partitions in empty.items()})
         if offsets:
             self.send_offsets(offsets, group_metadata)
         self._flush()  # messages that wait would be dropped, and their partitions left out
@@ -187,7 +185,7 @@ class Transactions:
                 continue
             self.begin()
             for at in of_kind:
-                self.sender.producer.produce(at.topic, None, b"", at.partition)
+                self.sender.mark({at.topic: [at.partition]})
             self._flush()
             if published:
                 self.commit()
