@@ -93,6 +93,41 @@ def test_live_finds_a_heart_behind_any_beginning(
     assert "asystole" not in rules
 
 
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    st.sampled_from([-32768.0, -999.0, 9999.0, -99999.0, 65535e3]), st.sampled_from(sorted(PER_MV)),
+    st.sampled_from(["nothing", "zeros"]), st.integers(0, 249), st.lists(st.integers(0, N), max_size=20).map(sorted),
+)  # fmt: skip
+@example(-32768.0, "mV", "nothing", 30, [])
+@example(-999.0, "mV", "zeros", 30, [700, 701])
+@example(-999.0, "V", "zeros", 0, [])
+def test_codes_for_no_value_do_not_decide_the_scale(
+    code: float, unit: str, begin: str, at: int, cuts: list[int]
+) -> None:
+    if abs(code) < 40 * 1.5 * PER_MV[unit]:
+        return  # a value
+    values = numbers(begin, 4.0, PER_MV[unit], 99.0, 1.0)
+    values[at::50] = code
+    whole, notes = passed_on(values, [])
+    assert passed_on(values, cuts) == (whole, notes)
+    assert len(whole) <= 1 + (begin == "zeros")
+    assert f'{code:g} is taken for "no value"' in notes
+    samples = np.frombuffer(whole[-1][2], np.int16)[-30 * FS :].astype(float)
+    samples[samples == -32768] = np.nan
+    assert (np.isnan(samples) == (values[-30 * FS :] == code)).all()
+    shape = values[-30 * FS :][~np.isnan(samples)]
+    assert np.corrcoef(samples[~np.isnan(samples)], shape)[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("size", [20.0, 30.0, 60.0, 80.0, 99.0, 120.0])
+def test_numbers_that_are_large_for_millivolts_fit_from_the_first_sample_on(size: float) -> None:
+    values = MV * size / np.ptp(MV)
+    found, notes = passed_on(values, [])
+    assert len(found) == len(notes) == 1
+    _, uv, content = found[0]
+    assert np.abs(np.frombuffer(content, np.int16) * uv / 1000 - values).max() <= 0.5 * uv / 1000 + 1e-9
+
+
 def test_numbers_that_never_change_are_passed_on() -> None:
     found, notes = passed_on(np.full(20 * FS, 7.5), [])
     assert [(first, uv, len(samples)) for first, uv, samples in found] == [(0, 0.0, 2 * 20 * FS)]

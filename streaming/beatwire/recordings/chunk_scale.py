@@ -1,6 +1,7 @@
 """How the chunks of a stream become int16: their unit, their scale, and the offsets of electrodes.
 
-In:  chunks, float64 or int16 [leads, n]; no value: NaN, -32768, or nines that no electrode reaches (-999 mV)
+In:  chunks, float64 or int16 [leads, n]; no value: NaN, -32768, nines that no electrode reaches (-999 mV), and codes
+     among the numbers by which the scale is decided (``codes``)
 Out: int16 [leads, n]; microvolts per unit. State: the samples that are held until the scale is decided; the offset that
      is subtracted from each lead
 
@@ -16,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.recordings.codes import CODES, IMPOSSIBLE
+from beatwire.recordings.codes import CODES, IMPOSSIBLE, without_codes
+from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.record import NO_VALUE
+from beatwire.recordings.remarks import few
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
 
@@ -30,7 +33,6 @@ _FINEST_UV = 1.0  # a unit of the chunks that is finer is rounded to this: int16
 _STEPS = 2000  # peak to peak of numbers of an unknown unit
 _HIGHEST_UV = 600_000.0  # twice the offset of an electrode that standards allow for
 _CODES = np.array([*CODES, *(-code for code in CODES)])
-_MOST_NOTES = 5
 
 
 class ChunkScale:
@@ -63,9 +65,10 @@ class ChunkScale:
     ) -> None:  # fmt: skip
         self._fs, self._leads, self._uv, self._notes, self._hint = fs, tuple(leads), uv, notes, hint
         self._resolution_uv = resolution_uv
+        self._note_few = few(notes)
+        self._codes: list[F64] = []  # of each lead, by the numbers that decided the scale; empty: none has any
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
-        self._noted = 0
         self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
         self._has_codes = False
         self.decided = False
@@ -92,18 +95,22 @@ class ChunkScale:
 
     def decide(self, values: F64) -> None:
         """Decide the scale of numbers without a unit by the first of them, float64 [leads, n]."""
-        ranges = value_ranges(list(values)) if values.shape[1] else []
-        known = [r for r in ranges if r.any_valid]
+        kept = without_codes(list(values))[0] if values.shape[1] else []
+        codes = [np.unique(a[np.isnan(b) & np.isfinite(a)]) for a, b in zip(values, kept, strict=False)]
+        self._codes = codes if any(map(len, codes)) else []
+        known = [r for r in value_ranges(kept) if r.any_valid]
         size = max((r.high - r.low for r in known), default=0.0)
+        usual = max((r.typical for r in known), default=0.0) or size
         guess, why = unit_guess(known) if known and size > 0 else (1000.0, None)
         if self._uv is not None:
             guess, why = 0.0, "numbers of a converter without a gain"
         if why is None:
-            self._decide_as(guess, self._resolution_uv, guess / self._resolution_uv, None)
+            larger = guess / self._resolution_uv * usual / _NEAR
+            uv_per_unit = self._resolution_uv * 10.0 ** max(0.0, np.ceil(np.log10(larger)) if larger else 0.0)
+            self._decide_as(guess, uv_per_unit, guess / uv_per_unit, None)
         elif size == 0 or (all(r.integers for r in known) and size <= _NEAR):
             self._decide_as(0.0, 0.0, 1.0, why)
         else:  # a power of ten, so that it hardly depends on what the first seconds hold
-            usual = max(r.typical for r in known) or size
             self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / usual)), why)
 
     def fits(self, sizes: F64) -> bool:
@@ -133,9 +140,9 @@ class ChunkScale:
             if self._per_value == 1.0 and not has_offset:
                 same: I16 = values  # it cannot exceed itself
                 return same
-            values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
-        elif has_offset or not (np.abs(values) <= _NEAR / self._per_value).all() or (values == NO_VALUE).any():
-            values = self._without_codes(values)
+            values = self.numbers(values)
+        elif has_offset or not (np.abs(values) <= _NEAR / self._per_value).all() or self._may_have_codes(values):
+            values = self.numbers(values)
         else:  # as a rule
             small: I16 = np.floor(values * self._per_value + 0.5).astype(np.int16)
             return small
@@ -148,17 +155,27 @@ class ChunkScale:
             out[k, valid[k]] = np.clip(centred, -_LARGEST, _LARGEST).astype(np.int16)[valid[k]]
         return out
 
-    def _without_codes(self, values: F64) -> F64:
-        """Return values without codes for "no value": -32768, the impossible, and -999 that no electrode reaches."""
+    def numbers(self, values: Any) -> F64:
+        """Return the numbers of a chunk, float64 [leads, n]: NaN where there is a code for "no value"."""
+        if values.dtype == np.int16:
+            converted: F64 = floats(values)
+            return converted
         codes = (values == NO_VALUE) | (np.isfinite(values) & (np.abs(values) > IMPOSSIBLE))
         if self._uv and bool((np.abs(values) > _HIGHEST_UV / self._uv).any()):
             codes |= np.isin(values, _CODES) & (np.abs(values) > _HIGHEST_UV / self._uv)
+        for k, own in enumerate(self._codes):
+            codes[k] |= np.isin(values[k], own)
         if not codes.any():
-            return values
+            same: F64 = values
+            return same
         if not self._has_codes:
             self._has_codes = True
             self._notes(f'{float(values[codes][0]):g} is taken for "no value"')
         return np.where(codes, np.nan, values)
+
+    def _may_have_codes(self, values: F64) -> bool:
+        """Return True if one of these small numbers may be a code."""
+        return bool(self._codes) or bool((values == NO_VALUE).any())
 
     def _centred(self, k: int, row: F64, valid: Any, first: int) -> F64:
         """Return the steps of one lead without its offset, which follows them where they would not fit."""
@@ -185,9 +202,6 @@ class ChunkScale:
     def _note(self, k: int, offset: float) -> None:
         """Say that an offset has jumped, or was followed to where numbers would not fit; a few times."""
         self._is_said[k] = True
-        self._noted += 1
-        if self._noted <= _MOST_NOTES:
-            size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
-            shown = f"{size:.4g}{' mV' if self.uv_per_unit else ''}"
-            last = "; more are not reported" if self._noted == _MOST_NOTES else ""
-            self._notes(f"an offset of {shown} is subtracted from {self._leads[k]!r}{last}")
+        size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
+        shown = f"{size:.4g}{' mV' if self.uv_per_unit else ''}"
+        self._note_few(f"an offset of {shown} is subtracted from {self._leads[k]!r}")

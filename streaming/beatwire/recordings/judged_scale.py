@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beatwire.recordings.chunk_scale import HELD_S, ChunkScale
+from beatwire.recordings.codes import CODES
 from beatwire.records import F64, I16
 
 __all__ = ["HELD_S", "JudgedScale"]
 
 _ENOUGH_S = 1.0  # of numbers that change, to judge them
 _MISFIT = 10  # seconds that are looked at
+_CODES = np.array([*CODES])
 
 
 class Part(NamedTuple):
@@ -114,6 +116,7 @@ class JudgedScale:
     def begin(self, values: F64) -> None:
         """Judge the first numbers, float64 [leads, n], before any is passed on."""
         self.begun = True
+        values = self._chunks.numbers(values)
         if self._is_judged and values.shape[1] - _begin_of_change(values, values[:, :1]) >= self._enough:
             self._chunks.decide(values)
 
@@ -125,12 +128,13 @@ class JudgedScale:
         at, count = 0, values.shape[1]
         while at < count:
             stop = min(count, at + self._until_look(values[:, at:]))
-            numbers = values[:, at:stop]
-            part = Part(first + at, self._chunks.samples(numbers, first + at), self.uv_per_unit, self.renewed)
+            numbers = self._chunks.numbers(values[:, at:stop])
+            samples = self._chunks.samples(values[:, at:stop], first + at)
+            part = Part(first + at, samples, self.uv_per_unit, self.renewed)
             if found and found[-1].renewed == self.renewed:
                 part = found.pop().followed_by(part)
             found.append(part)
-            self._look(numbers.astype(np.float64))
+            self._look(numbers)
             at = stop
         return found
 
@@ -139,6 +143,7 @@ class JudgedScale:
         if self.decided:
             return self._second - self._seen
         if self._changing is None:
+            values = self._chunks.numbers(values)
             begin = _begin_of_change(values, self._last[-1][:, -1:] if self._last else values[:, :1])
             if begin:
                 return begin
@@ -176,8 +181,12 @@ class JudgedScale:
         self._low, self._high, self._seen = self._low * np.nan, self._high * np.nan, 0
 
 
-def _begin_of_change(values: Any, before: Any) -> int:
-    """Return which sample is the first that differs from the one before it; their count if none does."""
+def _begin_of_change(values: F64, before: F64) -> int:
+    """Return which sample is the first that differs from the one before it; their count if none does.
+
+    What may be a code for "no value" is no change.
+    """
+    values, before = (np.where(np.isin(np.abs(a), _CODES), np.nan, a) for a in (values, before))
     last = np.concatenate([before, values[:, :-1]], axis=1)
     at = np.flatnonzero(((values != last) & np.isfinite(values) & np.isfinite(last)).any(axis=0))
     return int(at[0]) if len(at) else int(values.shape[1])

@@ -67,8 +67,7 @@ def columns_of(source: Any) -> Columns:
     UserError
         It is none of these, it has another shape, its columns differ in length, or it holds no numbers.
     """
-    if type(source).__module__.split(".")[0] in _TABLES and hasattr(source, "to_pandas"):
-        source = source.to_pandas()
+    source = as_pandas(source)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         names = [_name_of(name) for name in source.columns]
         return _table(names, [source.iloc[:, k] for k in range(len(names))], source)
@@ -92,6 +91,13 @@ def columns_of(source: Any) -> Columns:
     whole = array if array.ndim == 2 and all(v is r for (v, _), r in zip(found, rows, strict=True)) else None
     made = Columns((), tuple(v for v, _ in found), tuple(k for _, k in found), whole=whole)
     return _checked(made, [f"lead {k}" for k in range(len(rows))])
+
+
+def as_pandas(source: Any, also: tuple[str, ...] = ()) -> Any:
+    """Return a table of polars, pyarrow or a library of ``also`` as that of pandas; anything else as it is."""
+    if type(source).__module__.split(".")[0] in (*_TABLES, *also) and hasattr(source, "to_pandas"):
+        return source.to_pandas()
+    return source
 
 
 def as_array(source: Any) -> Any:
