@@ -1,5 +1,6 @@
 """``Live`` with tables that have times: what contradicts the count of samples is said, and nothing else."""
 
+import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_small_holes_in_each_chunk_add_up() -> None:
         clock.compare(pd.DataFrame({"time_s": times[k : k + 235], "II": 0.0}), k)
     assert notes[0].startswith("from sample 0 to 470 the times of 'time_s' advance 2 s, the samples 1.88 s at 250 Hz")
     assert 2 <= len(notes) <= 5
+
+
+@pytest.mark.parametrize("time", [None, pd.NaT, [1], (1, 2), {"s": 1}, 1j, "noon", b"1970", 10**30, dt.time(10, 0)])
+def test_a_time_that_is_none_costs_no_sample(time: Any) -> None:
+    notes: list[str] = []
+    with Live(fs=250, leads=["II"], units="mV", notes=notes.append) as live:
+        for _ in range(3):
+            live.push(pd.DataFrame({"time": pd.Series([time] * 50), "II": np.sin(np.arange(50) / 9)}))
+        assert live.position == 150
+    assert notes == []
 
 
 @pytest.mark.parametrize(

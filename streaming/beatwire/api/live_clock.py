@@ -2,22 +2,23 @@
 
 In:  a chunk, and the index of its first sample
 Out: a note, where the times from one chunk to the next are not those of the samples between them
-State: the times and the indices of the first rows of the last chunk and of one some seconds before; the number of notes
+State: the times and the indices of the first rows of the last chunk and of one some seconds before
 """
 
 import warnings
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, unit_of
+from beatwire.recordings.columns.tables import as_pandas
+from beatwire.recordings.remarks import few
 
 _LEAST_S, _LEAST = 0.1, 0.02  # by which times differ, in seconds and of what the samples last: arrival is not even
 _AROUND_S = 10.0  # over which small holes add up
-_MOST_NOTES = 5
-_TABLES = ("polars", "pyarrow", "cudf")
 
 
 class ChunkClock:
@@ -32,10 +33,9 @@ class ChunkClock:
     """
 
     def __init__(self, fs: float, notes: Callable[[str], None]) -> None:
-        self._fs, self._notes = fs, notes
+        self._fs, self._say = fs, few(notes)
         self._name = ""
         self._before: list[tuple[float, int]] = []  # first rows of a chunk some seconds ago, and of the last one
-        self._noted = 0
 
     def compare(self, chunk: Any, first: int) -> None:
         """Look at the next chunk, whose first sample has this index; arrays and lists have no times."""
@@ -62,17 +62,10 @@ class ChunkClock:
         is_recent = self._before and first - self._before[0][1] < _AROUND_S * self._fs
         self._before = [self._before[0 if is_recent else -1] if self._before else (time_s, first), (time_s, first)]
 
-    def _say(self, text: str) -> None:
-        """Say something a few times."""
-        self._noted += 1
-        if self._noted <= _MOST_NOTES:
-            self._notes(text + ("; more are not reported" if self._noted == _MOST_NOTES else ""))
-
 
 def _table(chunk: Any) -> Any:
     """Return a chunk as a DataFrame or a Series of pandas; None if it is no table."""
-    if type(chunk).__module__.split(".")[0] in _TABLES and hasattr(chunk, "to_pandas"):
-        chunk = chunk.to_pandas()
+    chunk = as_pandas(chunk, also=("cudf",))
     if isinstance(chunk, Mapping) or getattr(getattr(chunk, "dtype", None), "names", None):
         names = list(chunk) if isinstance(chunk, Mapping) else list(chunk.dtype.names)
         return pd.DataFrame({name: chunk[name] for name in names if is_time_name(str(name))})
@@ -105,14 +98,23 @@ def _seconds(name: str, times: Any, fs: float) -> float | None:
     values = times.to_series() if isinstance(times, pd.Index) else times
     if pd.api.types.is_timedelta64_dtype(values.dtype):
         found = float(values.iloc[0].total_seconds())
+    elif values.dtype.kind == "c":
+        found = np.nan
     elif pd.api.types.is_numeric_dtype(values.dtype):
         steps = np.diff(values.to_numpy(np.float64, na_value=np.nan))
         step = float(np.median(steps)) if len(steps) else 0.0
         unit = time_unit(name, unit_of(name), step, fs) if step > 0 else None
         found = float(values.iloc[0]) / PER_SECOND[unit] if unit else np.nan
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a day before a month
-            date = pd.to_datetime(values.iloc[0], errors="coerce")
-        found = np.nan if date is pd.NaT else float(date.timestamp())
+        found = _date_s(values.iloc[0])
     return found if np.isfinite(found) else None
+
+
+def _date_s(value: Any) -> float:
+    """Return a date, or a text that is one, in seconds since 1970; NaN if it is none."""
+    if not isinstance(value, str | date):
+        return np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a day before a month
+        found = pd.to_datetime(value, errors="coerce")
+    return float(found.timestamp()) if found is not pd.NaT else np.nan
