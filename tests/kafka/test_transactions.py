@@ -44,7 +44,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Away]:
     one = Away(clock, threading.Event())
-    monkeypatch.setattr(Transactions, "_open", lambda _: SimpleNamespace(producer=one, close=lambda: None))
+    monkeypatch.setattr(
+        Transactions, "_open", lambda _: SimpleNamespace(producer=one, mark=lambda _: None, close=lambda: None)
+    )
     yield one
     one.ends.set()
 

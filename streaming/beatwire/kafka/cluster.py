@@ -27,6 +27,8 @@ DENIED = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }  # fmt: skip
+# Of a broker whose address another one has given: those of `bootstrap` have no number.
+_NAMED = re.compile(r" (?:\w+://)?([^\s/]+:\d+)/\d+: (Failed to resolve .*?|Connect to .*?)(?: \(after .*)?$")
 # What librdkafka reports where a connection fails; the last two may also pass.
 UNREACHABLE = {
     KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._AUTHENTICATION, KafkaError._SSL,  # noqa: SLF001
@@ -34,7 +36,17 @@ UNREACHABLE = {
 
 
 class UnansweredError(Exception):
-    """No broker answered; the text is a hint at the cause, or empty."""
+    """No broker answered; the text is a hint at the cause, or empty.
+
+    Attributes
+    ----------
+    unreachable : str
+        Why a broker that others have named cannot be reached, or empty.
+    """
+
+    def __init__(self, hint: str, unreachable: str = "") -> None:
+        super().__init__(hint)
+        self.unreachable = unreachable
 
 
 class _Lines:
@@ -44,16 +56,20 @@ class _Lines:
     ----------
     hint : str
         What the last failure of a connection suggests, or empty.
+    unreachable : str
+        Why a broker that others have named cannot be reached, or empty.
     """
 
     def __init__(self) -> None:
-        self.hint = ""
+        self.hint = self.unreachable = ""
 
     def log(self, level: int, form: str, *arguments: object) -> None:
         """Take a line, as a logger does."""
         text = form % arguments
         if "closed by peer" in text or "SSL_HANDSHAKE" in text:
             self.hint = "it closes every connection: does security.protocol agree with the listener?"
+        if (named := _NAMED.search(text)) is not None:
+            self.unreachable = f"{named[1]}: {named[2]}"
         if _LOGGER.level == logging.DEBUG:
             _LOGGER.log(level, form, *arguments)
 
@@ -151,13 +167,28 @@ class Cluster:
                             f"kafka: expected a connection to {self} {self._manner()}; got: {_plain(error.str())}"
                         ) from None
                 if time.monotonic() > deadline:
-                    raise UnansweredError(lines.hint) from None
+                    raise UnansweredError(lines.hint, lines.unreachable) from None
 
     def denied(self, action: str, error: KafkaError) -> UserError:
         """Return the error for an action that the brokers do not allow."""
         return UserError(
             f"kafka: expected {self._user()} to be allowed to {action} at {self}; got: {error.str()} "
             "(the ACLs of each command: docs/how-to/security.md)"
+        )
+
+    def has_address(self, address: str) -> bool:
+        """Return True if an address is one of those that are asked first.
+
+        >>> Cluster("kafka-1:9092, kafka-2:9092").has_address("kafka-2:9092")
+        True
+        """
+        return address in [one.strip() for one in self.bootstrap.split(",")]
+
+    def misnamed(self, got: str) -> UserError:
+        """Return the error for brokers that answer and name addresses that cannot be reached."""
+        return UserError(
+            f"kafka: expected to reach the brokers by the addresses that {self} gives; got {got} "
+            "(advertised.listeners of the brokers)"
         )
 
     def _user(self) -> str:

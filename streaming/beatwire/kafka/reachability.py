@@ -1,11 +1,14 @@
-"""Whether a broker answers, over a connection of its own.
+"""Whether a broker answers, over a connection of its own, and whether the addresses that it gives can be reached.
 
 In: a cluster. Out: True or False, or the refusal as an error. State: since when a client at work has been refused.
 """
 
+import socket
 import time
 
-from beatwire.errors import UserError
+from confluent_kafka.admin import ClusterMetadata  # type: ignore[attr-defined]
+
+from beatwire.errors import UserError, reason
 from beatwire.kafka.cluster import Cluster, UnansweredError
 
 
@@ -21,6 +24,28 @@ def broker_responds(cluster: Cluster, *, timeout_s: float = 1.0) -> bool:
         return bool(cluster.metadata(timeout_s).brokers)
     except UnansweredError:
         return False
+
+
+def check_addresses(cluster: Cluster, found: ClusterMetadata, *, timeout_s: float = 2.0) -> None:
+    """Check that one of the brokers can be reached by the address that it gives: clients use no other.
+
+    Raises
+    ------
+    UserError
+        None can.
+    """
+    places = [(str(broker.host), int(broker.port)) for broker in found.brokers.values()]
+    if any(cluster.has_address(f"[{host}]:{port}" if ":" in host else f"{host}:{port}") for host, port in places):
+        return
+    failed = ""
+    for host, port in places:
+        try:
+            with socket.create_connection((host, port), timeout_s):
+                return
+        except OSError as error:
+            failed = f"{host}:{port}: {reason(error)}"
+    if failed:
+        raise cluster.misnamed(failed)
 
 
 class Reachability:

@@ -18,6 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
+from beatwire.kafka.reachability import check_addresses
 from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 Answer = TypeVar("Answer")
@@ -122,12 +123,16 @@ def topics_of(cluster: Cluster, *, timeout_s: float = 5.0) -> list[str]:
 def _existing(cluster: Cluster, timeout_s: float) -> list[str]:
     """Return the topics by their names at the brokers."""
     try:
-        return list(cluster.metadata(timeout_s).topics)
+        found = cluster.metadata(timeout_s)
     except UnansweredError as error:
+        if error.unreachable and not cluster.has_address(error.unreachable.partition(": ")[0]):
+            raise cluster.misnamed(error.unreachable) from None
         raise UserError(
             f"kafka: expected a broker at {cluster}; got no answer in {timeout_s:g} s "
             f"({str(error) or 'start one with: beatwire broker'})"
         ) from None
+    check_addresses(cluster, found)
+    return list(found.topics)
 
 
 def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1, timeout_s: float = 15.0) -> list[str]:

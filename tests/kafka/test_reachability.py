@@ -1,0 +1,69 @@
+"""Brokers that answer at the given address and name others: clients use those, so one of them has to be reachable."""
+
+import socket
+from types import SimpleNamespace
+
+import pytest
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster, UnansweredError, _Lines
+from beatwire.service import doctor
+
+NOBODY = ("127.0.0.1", 1)
+LINES = {
+    "kafka.internal:9092/1: Failed to resolve 'kafka.internal:9092': Name or service not known "
+    "(after 2ms in state CONNECT)": "kafka.internal:9092: Failed to resolve 'kafka.internal:9092': Name or service "
+    "not known",
+    "ssl://10.0.0.7:9093/12: Connect to ipv4#10.0.0.7:9093 failed: Connection refused (after 0ms in state CONNECT, "
+    "1 identical error(s) suppressed)": "10.0.0.7:9093: Connect to ipv4#10.0.0.7:9093 failed: Connection refused",
+    "127.0.0.1:19999/bootstrap: Connect to ipv4#127.0.0.1:19999 failed: Connection refused (after 0ms)": "",
+}
+
+
+def naming(monkeypatch: pytest.MonkeyPatch, *places: tuple[str, int]) -> None:
+    """Let brokers answer that name these places."""
+    brokers = {k: SimpleNamespace(host=host, port=port) for k, (host, port) in enumerate(places)}
+    found = SimpleNamespace(brokers=brokers, topics=dict.fromkeys(topics.TOPICS))
+    monkeypatch.setattr(Cluster, "metadata", lambda *_: found)
+
+
+def test_addresses_that_nobody_answers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    naming(monkeypatch, NOBODY)
+    with pytest.raises(UserError, match=r"addresses that kafka:9092 gives; got 127.0.0.1:1: .*advertised.listeners"):
+        topics.check_broker(Cluster("kafka:9092"))
+    assert doctor.broker(Cluster("kafka:9092")).state == doctor.WARNING
+
+
+def test_one_address_that_is_answered_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        naming(monkeypatch, NOBODY, other.getsockname())
+        topics.check_broker(Cluster("kafka:9092"))
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "place"), [("dead:9092, kafka:9092", ("kafka", 9092)), ("[2001:db8::1]:9092", ("2001:db8::1", 9092))]
+)
+def test_an_address_that_was_given_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, bootstrap: str, place: tuple[str, int]
+) -> None:
+    naming(monkeypatch, place)
+    topics.check_broker(Cluster(bootstrap))
+
+
+@pytest.mark.parametrize(("line", "expected"), LINES.items(), ids=lambda _: "")
+def test_the_log_of_a_client_says_which_named_broker_cannot_be_reached(line: str, expected: str) -> None:
+    lines = _Lines()
+    lines.log(3, "%s", f"FAIL [rdkafka#producer-1] [thrd:x]: {line}")
+    assert lines.unreachable == expected
+
+
+@pytest.mark.parametrize(("named", "told"), [("kafka-1:9092", "got no answer"), ("b-7:9092", "got b-7:9092: refused")])
+def test_without_an_answer_the_named_broker_is_said_unless_it_was_asked(
+    monkeypatch: pytest.MonkeyPatch, named: str, told: str
+) -> None:
+    def unanswered(*_: object) -> None:
+        raise UnansweredError("", f"{named}: refused")
+
+    monkeypatch.setattr(Cluster, "metadata", unanswered)
+    with pytest.raises(UserError, match=told):
+        topics.check_broker(Cluster("kafka-1:9092"))
