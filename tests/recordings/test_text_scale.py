@@ -1,5 +1,6 @@
 """The size of one count that the head of a text file states."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,19 @@ def test_a_stated_size_of_a_count_is_used(
     recording = _read(tmp_path_factory.mktemp("scale"), ["# Device: X", line, "# Range: 5 mV"], has_names)
     assert recording.uv_per_unit * np.ptp(recording.samples) == pytest.approx(400 * uv, rel=0.01)
     assert any(note.endswith("uV a count, from the head of the file") for note in recording.notes)
+
+
+@pytest.mark.parametrize("line", ["gain:" + "\t1" * 20, "# " + "resolution step " * 40, "77, " * 190, "scale " * 9999])
+def test_a_long_line_takes_no_time(line: str) -> None:
+    began_s = time.process_time()
+    assert StatedScale.of([line]).stated == ()
+    assert time.process_time() - began_s < 0.5
+
+
+@pytest.mark.parametrize("between", [", ", "\t", ";", "; ", " ", ",\t", " | ", "\t "])
+def test_the_numbers_of_a_list_stand_apart_in_any_way(between: str) -> None:
+    found = StatedScale.of([f"gain: {between.join(['200', '100', '50'])} adu/mV"])
+    assert found.uv_per_count(["I", "II", "III"]) == [5.0, 10.0, 20.0]
 
 
 @pytest.mark.parametrize("line", ["gain = 200", "Gain;24", "Resolution: 16", "# Sensitivity: 2"])

@@ -6,7 +6,8 @@ Out: :class:`StatedScale`; the microvolts of one count of each lead
 Read are a voltage a count (``Resolution: 4.88 uV/LSB``, ``uv_per_unit: 5``, ``LSB = 5 uV``), counts a voltage (``gain =
 200 adu/mV``, ``1 mV = 200 units``), and a voltage after a word for a step (``Resolution: 2.5 uV``). A line may name its
 lead, or list a number for each. A number without a unit may be the gain of an amplifier: it is said, not used. So are
-sizes that differ and name no leads. The millimetres of paper are no counts.
+sizes that differ and name no leads. The millimetres of paper are no counts. A line of ``_LONGEST`` characters or more
+is prose or a list, and states nothing.
 """
 
 import re
@@ -16,10 +17,12 @@ from dataclasses import dataclass
 from beatwire.recordings.columns.names import UV_PER, Meaning, bare_lead, canonical_unit, meaning, without_unit
 from beatwire.recordings.text.head import without_comment
 
+_LONGEST = 1000
 _COUNT = r"(?:adc[ _]?)?(?:lsbs?|bits?|counts?|adus?|adcs?|units?|digits?|codes?|values?|samples? units?)(?![a-z])"
 _ALONE = r"(?<![\w.])(?<!\d,)"
 _NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
-_LIST = rf"({_NUMBER}(?:(?:\s*[;\t|]\s*|,?\s+){_NUMBER})*)"  # a comma without a blank is a decimal sign
+_BLANK = r"[^\S\t]"  # a tab is a delimiter alone: what can be read in two ways takes for ever
+_LIST = rf"({_NUMBER}(?:(?:,?{_BLANK}*[;\t|]\s*|,?{_BLANK}+){_NUMBER}){{0,24}})"  # a comma alone is a decimal sign
 _GAP = r"[\s,;(\[]*"
 _PER = r"[ _]*(?:/|per|pro|a)[ _]*"
 _VOLTS = r"((?:nano|micro|milli)?volts?|[num]?v)(?![a-z])"
@@ -39,8 +42,8 @@ _FORMS = (
     (re.compile(rf"{_ALONE}(?:({_NUMBER})\s*)?(?<![a-z]){_COUNT}{_IS}({_NUMBER})\s*{_VOLTS}"), "equal"),
     (re.compile(rf"(?<![a-z]){_VOLTS}{_PER}{_COUNT}[\])]?{_IS}{_LIST}\s*$"), "volts"),
     (re.compile(rf"(?<![a-z]){_COUNT}{_PER}{_VOLTS}[\])]?{_IS}{_LIST}\s*$"), "counts"),
-    (re.compile(rf"[^=:;,\t]*(?:{_STEP})[^=:;,\t]*?{_IS}{_LIST}\s*{_VOLTS}\s*$"), "volts"),
-    (re.compile(rf"[^=:;,\t]*(?:{_STEP})[^=:;,\t]*?[\[(_ ]{_VOLTS}[\])]?{_IS}{_LIST}\s*$"), "volts"),
+    (re.compile(rf"(?:{_STEP})[^=:;,\t]*?{_IS}{_LIST}\s*{_VOLTS}\s*$"), "volts"),
+    (re.compile(rf"(?:{_STEP})[^=:;,\t]*?[\[(_ ]{_VOLTS}[\])]?{_IS}{_LIST}\s*$"), "volts"),
 )  # fmt: skip
 
 
@@ -65,7 +68,7 @@ class StatedScale:
         ([5.0], 'gain: 24')
         """
         stated, unclear = [], ""
-        for line in map(without_comment, lines):
+        for line in (without_comment(line) for line in lines if len(line) < _LONGEST):
             plain = re.sub(r"[µμ]", "u", line.strip().strip("\"'").replace('"', "").casefold())
             found = [(words, sizes) for words in _statements_in(plain) if (sizes := _sizes_in(words))]
             stated += found
