@@ -1,7 +1,7 @@
 """Numbers that programs write where there is no value.
 
 In:  float64 [n] for each lead, NaN where there is no value
-Out: the same without the codes, and which they were
+Out: the same without the codes, and which they were; signed numbers have their sign (``beatwire.recordings.signs``)
 
 A code is the largest or the least number of a lead, consists of nines (-999, 9999), is the least of 16 bits or a limit
 of 32 bits, and lies far beyond all others. Any other number is one if it comes several times and lies much further
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from beatwire.recordings.record import NO_VALUE
+from beatwire.recordings.signs import with_sign
 from beatwire.tables import array_module
 
 CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 999.99, 2.0**15, 2.0**31, 2.0**31 - 1})
@@ -31,7 +32,7 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
     ([array([ 0.1,  nan, -0.2,  1. ])], ('-999 is taken for "no value": 1 of 4 values',))
     """
     found: dict[float, int] = {}
-    out = []
+    out, unsigned = [], list[int]()
     for column in columns:
         xp = array_module(column)
         finite = column[xp.isfinite(column)]
@@ -39,12 +40,17 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
             found[IMPOSSIBLE] = found.get(IMPOSSIBLE, 0) + int((xp.abs(finite) > IMPOSSIBLE).sum())
             finite = finite[xp.abs(finite) <= IMPOSSIBLE]
             column = xp.where(xp.abs(column) > IMPOSSIBLE, xp.nan, column)
+        column, bits = with_sign(column)
+        if bits:
+            unsigned.append(bits)
+            finite = column[xp.isfinite(column)]
         for code in (NO_VALUE,) if _are_int16(finite) else _codes_of(finite):
             found[code] = found.get(code, 0) + int((column == code).sum())
             column = xp.where(column == code, xp.nan, column)
         out.append(column)
     total = sum(map(len, columns))
-    return out, _notes(found, total)
+    signs = [f"numbers of {bits} bits were written without their sign: it is restored" for bits in unsigned[:1]]
+    return out, (*signs, *_notes(found, total))
 
 
 def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:

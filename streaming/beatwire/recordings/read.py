@@ -11,6 +11,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.arguments import lead_name, string
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.formats import open_file
+from beatwire.recordings.objects import opened
 from beatwire.recordings.opening import check_options
 from beatwire.recordings.places import is_address, is_synthetic
 from beatwire.recordings.record import Recording
@@ -19,7 +20,6 @@ from beatwire.recordings.signals import Signals, recording_of
 from beatwire.recordings.stated_size import with_remark
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.recording import read_text
-from beatwire.recordings.wfdb.memory import of_record
 
 
 def read_recording(
@@ -106,8 +106,9 @@ def as_recording(
             if value is not None:
                 raise UserError(f"{name}: expected it with an array or a data frame; {str(source)!r} names its own")
         return with_remark(read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp))
-    if type(source).__module__.startswith("wfdb"):
-        return with_remark(recording_of(of_record(source), fs, column, lead, gain))
+    source = opened(source)
+    if isinstance(source, Signals):
+        return with_remark(recording_of(source, fs, column, lead, gain))
     if isinstance(source, Recording):
         recording = source
     else:
@@ -118,8 +119,8 @@ def as_recording(
 def _read_file(
     path: Path, fs: float | None, column: str | None, lead: str | int | None, gain: float | None, xp: Any
 ) -> Recording:
-    opened = open_file(path, fs, column, gain)
-    if isinstance(opened, Signals):
-        return recording_of(opened, fs, column, lead, gain)
-    recording = read_text(path, fs, column, gain, xp) if opened is None else opened
+    found = open_file(path, fs, column, gain)
+    if isinstance(found, Signals):
+        return recording_of(found, fs, column, lead, gain)
+    recording = read_text(path, fs, column, gain, xp) if found is None else found
     return recording if lead is None or lead == "all" else recording.pick(lead)

@@ -1,0 +1,37 @@
+"""Signed integers that were written without their sign, as 65535 for -1.
+
+In:  float64 [n], NaN where there is no value
+Out: the same with signs, and by how many bits they were written
+
+Numbers of 16, 24 or 32 bits are such if they lie near 0 and near the largest of so many bits, and nowhere between.
+"""
+
+from typing import Any
+
+from beatwire.tables import array_module
+
+_BITS = (16, 24, 32)
+_NEAR = 0.25  # of the range
+_FEWEST, _DISTINCT = 8, 4  # numbers near each end, and different ones near the upper end: a code is one number
+
+
+def with_sign(column: Any) -> tuple[Any, int]:
+    """Return a column with the signs that its numbers lost, and their bits; 0 if they lost none.
+
+    >>> import numpy as np
+    >>> with_sign(np.array([1.0, 65535.0, 2.0, 65530.0] * 3 + [0.0, 9.0, 65531.0, 65529.0]))[0][:4].tolist()
+    [1.0, -1.0, 2.0, -6.0]
+    """
+    xp = array_module(column)
+    finite = column[xp.isfinite(column)]
+    high = float(finite.max()) if len(finite) else 0.0
+    bits = next((b for b in _BITS if (1 - _NEAR) * 2.0**b < high < 2.0**b), 0)
+    if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
+        return column, 0
+    whole, half = 2.0**bits, 2.0 ** (bits - 1)
+    upper = finite[finite > (1 - _NEAR) * whole]
+    lower = int((finite < _NEAR * whole).sum())
+    between = len(finite) - len(upper) - lower - int((finite == half).sum())  # the least is written for no value
+    if between or min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT:
+        return column, 0
+    return xp.where(column >= half, column - whole, column), bits
