@@ -1,6 +1,7 @@
 """Files of other formats: what a library wrote is read as it was, by content whatever the ending, or is one error."""
 
 import importlib.util
+import json
 import zipfile
 from contextlib import suppress
 from itertools import count
@@ -9,6 +10,8 @@ from pathlib import Path
 import beatwire
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 import scipy.io
 from acq_files import write_acq
@@ -122,6 +125,10 @@ def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
         write_acq(path, rate_hz, [("ECG", "mV", 1, 0.001, 0.0, np.rint(mv * 1000).astype("<i2"))])
     elif kind == "parquet":
         pd.DataFrame({"II": mv}).to_parquet(path)
+    elif kind == "feather":
+        pa.feather.write_feather(pd.DataFrame({"II": mv}), path)
+    elif kind == "json":
+        path.write_text(json.dumps({"fs": rate_hz, "II": mv.tolist()}))
     else:
         with path.open("wb") as file:
             if kind == "npy":
@@ -132,13 +139,13 @@ def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
                 scipy.io.savemat(file, {"val": mv}, format="4" if kind == "mat4" else "5", appendmat=False)
 
 
-KINDS = ("edf", "bdf", "dcm", "acq", "parquet", "npy", "npz", "mat4", "mat5")
+KINDS = ("edf", "bdf", "dcm", "acq", "parquet", "feather", "json", "npy", "npz", "mat4", "mat5")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_content_decides_and_every_way_gives_the_beats(kind: str, tmp_path: Path) -> None:
     mv = heart(250)
-    states_none = kind in ("parquet", "npy", "mat4", "mat5")
+    states_none = kind in ("parquet", "feather", "npy", "mat4", "mat5")
     expected = beatwire.analyze(mv, 250).beats["sample"].to_numpy()
     assert len(expected) > 20
     for ending in (".edf", ".csv", ".dat2", ""):

@@ -160,7 +160,12 @@ def test_a_compressed_file_of_another_format_than_text_is_one_error(kind: str, t
     assert message_of(packed) == f"x.{kind}.gz: expected an ECG recording; got a compressed file: unpack it"
 
 
-@pytest.mark.parametrize("content", [b"ARROW1\0\0", b"FEA1\0\0\0\0", b"\xff\xff\xff\xff\x78\1\0\0"])
-def test_files_of_arrow_are_named(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(content + bytes(300))
+def test_an_old_feather_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"FEA1" + bytes(300))
     assert message_of(tmp_path / "x").endswith(", which beatwire does not read: save it as Parquet")
+
+
+@pytest.mark.parametrize("content", [b"ARROW1\0\0", b"\xff\xff\xff\xff\x78\1\0\0"])
+def test_a_damaged_file_of_arrow_is_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content + bytes(300))
+    assert message_of(tmp_path / "x").startswith("x: expected an Arrow table; got: ")

@@ -253,16 +253,6 @@ def test_blank_lines_between_the_names_and_the_rows_are_no_end_of_the_head(blank
     assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("A:EKG",), 256, (1, 300))
 
 
-@pytest.mark.parametrize(
-    "text", ['[{"t": 0, "ecg": 0.1}]', '{"data": [1, 2]}', "[[1, 2], [3, 4]]\n", '\n{ "a": 1 }\n\n']
-)
-def test_a_json_document_is_named_as_such(text: str, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text(text)
-    assert message_of(tmp_path / "x.csv") == (
-        "x.csv: expected an ECG recording; got a JSON document, which beatwire does not read: save its samples as CSV"
-    )
-
-
 @settings(max_examples=draws(60), deadline=None)
 @given(dialects())
 def test_a_text_table_of_any_dialect_gives_the_right_samples_rate_and_unit(dialect: Dialect) -> None:

@@ -5,6 +5,7 @@ Out: :class:`Signals` of a file that describes them, a :class:`Recording` of arr
 """
 
 import gzip
+import json
 import re
 import zlib
 from collections.abc import Callable
@@ -14,7 +15,9 @@ from pathlib import Path
 
 from beatwire.errors import UserError
 from beatwire.recordings.places import (
+    ARROW,
     ENDINGS,
+    JSON,
     MATLAB,
     NUMPY,
     PARQUET,
@@ -45,8 +48,7 @@ _UNREADABLE = (
         for begin in (b"[Content_Types].xml", b"docProps/", b"_rels/", b"xl/", b"mimetypeapplication/vnd.oasis")
     ),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1", f"an old document of Office, {_NOT_READ}: save its sheet as CSV"),
-    *((0, begin, f"a Feather file, {_NOT_READ}: save it as Parquet") for begin in (b"ARROW1", b"FEA1")),
-    (0, b"\xff\xff\xff\xff", f"a stream of Arrow, {_NOT_READ}: save it as Parquet"),
+    (0, b"FEA1", f"a Feather file of version 1, {_NOT_READ}: save it as Parquet"),
     *(
         (0, begin, f"a pickle of Python, {_NOT_READ}, as it may hold any program: save it as .npz or Parquet")
         for begin in (b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95")
@@ -59,8 +61,9 @@ _UNREADABLE = (
 )
 
 _MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<[?!A-Za-z]")
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{\]"])')
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{\]"]|\[\s*[\r\n]\s*-?\d)')
 _TAIL_BYTES = 64
+_LINE_BYTES = 1 << 20
 _GZIP, _UNPACKED_BYTES = b"\x1f\x8b", 256
 
 
@@ -80,15 +83,19 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         if head[at : at + len(magic)] == magic:
             raise _refused(path, what)
     inner = _unpacked(path) if head[:2] == _GZIP else b""
-    if by_content(inner, path) or any(inner[at : at + len(magic)] == magic for at, magic, _ in _UNREADABLE):
+    if (
+        by_content(inner, path)
+        or _JSON.match(inner)
+        or any(inner[at : at + len(magic)] == magic for at, magic, _ in _UNREADABLE)
+    ):
         raise _refused(path, _PACKED)
     found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
     if found is None and _MARKUP.match(head) and _last(path) == b">":
         raise _refused(path, f"an XML or HTML document (HL7 aECG is one), {_NOT_READ}: convert it to WFDB or CSV")
-    if found is None and _JSON.match(head) and _last(path) in (b"}", b"]"):
-        raise _refused(path, f"a JSON document, {_NOT_READ}: save its samples as CSV")
+    if found is None and _is_json(head, path):
+        found = JSON
     if found is None:
         if path.suffix in WFDB_SUFFIXES and b"\0" in head:
             raise UserError(
@@ -96,7 +103,7 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
             )
         return None
     read = _reader(path.name, found)
-    return read(path, fs, column, gain) if found in (PARQUET, NUMPY, MATLAB) else read(path)
+    return read(path, fs, column, gain) if found in (PARQUET, ARROW, JSON, NUMPY, MATLAB) else read(path)
 
 
 def _unpacked(path: Path) -> bytes:
@@ -117,7 +124,24 @@ def _last(path: Path) -> bytes:
     """Return the last byte of a file that is no blank."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        return file.read().rstrip()[-1:]
+        return file.read().replace(b"\0", b"").rstrip()[-1:]
+
+
+def _is_json(head: bytes, path: Path) -> bool:
+    """Return True if a file is JSON, or was before it was cut off: not if an object is the head of a table."""
+    plain = head.replace(b"\0", b"").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")  # UTF-16 too
+    if not _JSON.match(plain):
+        return False
+    if plain.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" or _last(path) in (b"}", b"]"):
+        return _last(path) in (b"}", b"]")
+    with path.open("rb") as file:
+        begin = file.read(_LINE_BYTES)
+    try:
+        text = begin.decode(json.detect_encoding(begin), "replace").strip("\ufeff\0 \t\r\n")
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return True
+    return text[end:].lstrip(", \t\r\n")[:1] in ("", "{")
 
 
 def missing_package(found: Format) -> str | None:

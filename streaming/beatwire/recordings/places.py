@@ -34,13 +34,15 @@ BDF = Format("BDF", "edf:read", "edfio")
 DICOM = Format("DICOM", "dicom:read", "pydicom")
 BIOPAC = Format("BIOPAC", "biopac:read", "bioread")
 PARQUET = Format("Parquet", "parquet:read_parquet")
+ARROW = Format("Arrow, Feather", "parquet:read_arrow")
+JSON = Format("JSON", "documents:read_json")
 NUMPY = Format(".npy, .npz", "arrays:read_numpy")
 MATLAB = Format(".mat", "arrays:read_matlab")
-FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, NUMPY, MATLAB)
+FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, ARROW, JSON, NUMPY, MATLAB)
 
 ENDINGS = {
     ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
-    ".npz": NUMPY, ".mat": MATLAB,
+    ".feather": ARROW, ".arrow": ARROW, ".npz": NUMPY, ".mat": MATLAB,
 }  # fmt: skip
 _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
 _HEAD_BYTES = 256
@@ -149,6 +151,8 @@ def by_content(head: bytes, path: Path) -> Format | None:
         return DICOM
     if head[:4] == b"PAR1":
         return PARQUET
+    if head[:6] == b"ARROW1" or (head[:4] == b"\xff\xff\xff\xff" and b"\0\0" in head[6:8]):
+        return ARROW
     if head[:6] == b"\x93NUMPY" or (head[:4] == b"PK\x03\x04" and path.suffix.lower() not in (".xlsx", ".docx")):
         return NUMPY
     if head[:19] == b"MATLAB 5.0 MAT-file" or _is_matlab_4(head):

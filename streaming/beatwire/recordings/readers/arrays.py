@@ -42,7 +42,7 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
             behind = path.stat().st_size - file.tell() if one else 0
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
-    recording = _recording(path, arrays, fs, column, gain)
+    recording = recording_of_arrays(path, arrays, fs, column, gain)
     left = (f"left out: {behind} bytes behind the first array",) if behind > 0 else ()
     return replace(recording, notes=(*left, *recording.notes))
 
@@ -75,7 +75,7 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{path.name}: expected a MATLAB file; got: {got}") from None
     named = {name: value for name, value in opened.items() if not name.startswith("__")}
-    return _recording(path, dict(_flat(named)), fs, column, gain)
+    return recording_of_arrays(path, dict(_flat(named)), fs, column, gain)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -95,7 +95,7 @@ def _stacked(values: Any) -> Any:
     return np.stack(rows) if len({len(row) for row in rows}) == 1 else values
 
 
-def _recording(
+def recording_of_arrays(
     path: Path, arrays: dict[str, Any], fs: float | None, column: str | None, gain: float | None
 ) -> Recording:
     """Return the recording of named arrays."""

@@ -1,0 +1,211 @@
+"""JSON: a document, or one a line, whatever its shape.
+
+A table is a list of objects, one a sample or one a packet; lists of one length by their names; or what pandas writes.
+Numbers and texts beside it state the rate, units and leads, as in a file of arrays. Several lists of samples, each with
+other fields beside it, are several recordings: refused.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from beatwire.errors import UserError
+from beatwire.recordings.arrays import from_array
+from beatwire.recordings.columns.names import is_time_name
+from beatwire.recordings.readers.arrays import recording_of_arrays
+from beatwire.recordings.readers.stated import stated_rate, stated_units
+from beatwire.recordings.record import MAX_LEADS, Recording
+
+_MOST_BYTES = 1 << 28
+_FEWEST_PACKETS = 5
+_DEEPEST = 5
+_SHOWN = 40
+_SAME_RATE = 0.01
+
+
+def read_json(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+    """Read JSON; parameters as for :func:`beatwire.recordings.read_recording`.
+
+    Raises
+    ------
+    UserError
+        It is damaged, too large, or holds no samples or several recordings.
+    """
+    where, size = path.name, path.stat().st_size
+    if size > _MOST_BYTES:
+        got = f"{size >> 20} MiB: save its samples as CSV or Parquet"
+        raise UserError(f"{where}: expected JSON of at most {_MOST_BYTES >> 20} MiB; got {got}")
+    document, notes = _parsed(where, path.read_bytes())
+    facts: dict[str, Any] = {}
+    table = _table(where, document, facts)
+    arrays = {name: np.asarray(value) for name, value in facts.items()}
+    uv = [
+        float(a) for name, a in arrays.items() if name.endswith("uv_per_unit") and a.dtype.kind in "iuf" and a.ndim == 0
+    ]
+    gain = 1000.0 / uv[0] if gain is None and uv and uv[0] > 0 else gain
+    if table is None:
+        if not any(a.ndim for a in arrays.values()):
+            raise UserError(f"{where}: expected samples in JSON; got none: no list of numbers, and no list of objects")
+        recording = recording_of_arrays(path, arrays, fs, column, gain)
+    else:
+        units = [] if gain is not None else stated_units(arrays)
+        unit = units[0] if len(units) == 1 else None
+        hz, rate_notes = (fs, []) if fs is not None else stated_rate(where, arrays, None)
+        try:
+            recording = from_array(table, fs, gain=gain, units=unit, column=column, where=where)
+        except UserError:
+            if hz == fs:
+                raise
+            recording = from_array(table, hz, gain=gain, units=unit, column=column, where=where)
+            notes += tuple(rate_notes)
+        if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
+            notes += (f"it states {hz:g} Hz, its times give {recording.rate_hz:.7g} Hz",)
+    return replace(recording, name=path.stem, leads=_short(recording.leads), notes=(*notes, *recording.notes))
+
+
+def _parsed(where: str, content: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Return a document, or the list of those of the lines, and a note if the last line is cut off."""
+    try:
+        text = content.decode(json.detect_encoding(content)).strip("\ufeff\0 \t\r\n")
+        document, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: expected JSON; got: {str(error)[:200]}") from None
+    if not text[end:].strip():
+        return document, ()
+    lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found = []
+    for number, line in lines:
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            if number == lines[-1][0] and len(found) > 1:
+                return found, ("the last line is cut off: left out",)
+            raise UserError(f"{where}: line {number}: expected JSON; got {line[:_SHOWN]!r}: {error}") from None
+    return found, ()
+
+
+def _table(where: str, document: Any, facts: dict[str, Any]) -> pd.DataFrame | None:
+    """Return the table of a document, None if it has lists only; what is beside it is added to ``facts``."""
+    tables: list[tuple[str, list[Any]]] = []
+    for name, value in _flat("", document):
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+            tables.append((name, value))
+        elif isinstance(value, list):
+            facts[name] = _array(value)
+        elif isinstance(value, int | float | str) and not isinstance(value, bool):
+            facts[name] = value
+    if {"columns", "data"} <= facts.keys() and np.ndim(facts["data"]) == 2:  # of pandas
+        return pd.DataFrame(facts.pop("data"), columns=facts.pop("columns"))
+    if not tables:
+        return None
+    rows = max((rows for _, rows in tables), key=len)
+    if len(rows) > 1 and not rows[0].keys() & rows[1].keys():
+        _table(where, rows[0], facts)  # a head before the rows
+        rows = rows[1:]
+    return _of_rows(where, [dict(_flat("", row)) for row in rows], facts)
+
+
+def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> pd.DataFrame | None:
+    """Return objects as rows; those of packets as a row for each sample. One recording alone is added to ``facts``."""
+    first = rows[0]
+    if len(rows) == 1 and any(isinstance(value, list) for value in first.values()):
+        facts |= {name: value for name, value in first.items() if not isinstance(value, list)}
+        return _table(where, {name: value for name, value in first.items() if isinstance(value, list)}, facts)
+    same = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows)}
+    facts |= {name: value for name, value in same.items() if isinstance(value, int | float | str)}
+    leads = next((v for n, v in same.items() if isinstance(v, list) and v and isinstance(v[0], str)), None)
+    rows = [_with_leads(where, row, leads) for row in rows]
+    lists = [name for name, value in rows[0].items() if isinstance(value, list)]
+    if not lists:
+        return pd.DataFrame(rows)
+    lengths = [len(row[lists[0]]) if isinstance(row.get(lists[0]), list) else 0 for row in rows]
+    if len(rows) < _FEWEST_PACKETS or sum(n != lengths[0] for n in lengths[:-1]) > len(lengths) // 2:
+        raise UserError(f"{where}: expected one recording; got {len(rows)} lists of samples: save one of them alone")
+    found: dict[str, list[Any]] = {name: [] for name in rows[0]}
+    for number, (row, length) in enumerate(zip(rows, lengths, strict=True), 1):
+        for name, values in found.items():
+            value = row.get(name)
+            if name in lists and (not isinstance(value, list) or len(value) != length):
+                raise UserError(f"{where}: expected lists of one length in each packet; packet {number} has others")
+            values += value if isinstance(value, list) and name in lists else [value] * length
+    return pd.DataFrame(_counted(found, lengths, lists))
+
+
+def _counted(columns: dict[str, list[Any]], lengths: list[int], samples: list[str]) -> dict[str, list[Any]]:
+    """Return the columns of packets, in which a number of each packet, or of its first sample, counts."""
+    found: dict[str, list[Any]] = {}
+    first = np.cumsum([0, *lengths[:-1]])
+    for name, values in columns.items():
+        each = [values[k] for k in first]
+        if name not in samples and not is_time_name(name) and all(type(one) is int for one in each):
+            step = float(np.median(np.diff(each)))
+            if step == np.median(lengths):  # of its first sample
+                within = np.arange(len(values)) - np.repeat(first, lengths)
+                found[f"sample {name}"] = (np.asarray(values) + within).tolist()
+                continue
+            name = "packet" if step == 1 and "packet" not in columns else name
+        found[name] = values
+    return found
+
+
+def _with_leads(where: str, row: dict[str, Any], leads: list[str] | None) -> dict[str, Any]:
+    """Return a packet whose list of lists of samples, one a lead or one a moment, is a list a lead; texts left out."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            count, length = len(value), len(value[0])
+            if count == length or min(count, length) > MAX_LEADS or any(len(one) != length for one in value):
+                raise UserError(f"{where}: expected a list for each lead in {name!r}; got {count} lists of {length}")
+            columns = value if count < length else [list(column) for column in zip(*value, strict=True)]
+            names = leads if leads and len(leads) == len(columns) else [f"{name} {k}" for k in range(len(columns))]
+            found |= dict(zip(names, columns, strict=True))
+        elif not (isinstance(value, list) and value and isinstance(value[0], str)):
+            found[name] = value
+    return found
+
+
+def _short(leads: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of leads without the objects that all of them are in.
+
+    >>> _short(("leads.I", "leads.II")), _short(("I.data", "II.data")), _short(("a.x", "b.y"))
+    (('I', 'II'), ('I', 'II'), ('a.x', 'b.y'))
+    """
+    parts = [lead.split(".") for lead in leads]
+    while all(len(one) > 1 for one in parts) and (len(parts) == 1 or len({one[0] for one in parts}) == 1):
+        parts = [one[1:] for one in parts]
+    while all(len(one) > 1 for one in parts) and len({one[-1] for one in parts}) == 1:
+        parts = [one[:-1] for one in parts]
+    return tuple(".".join(one) for one in parts)
+
+
+def _flat(prefix: str, document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a document by their names; those of objects within objects by names with a point."""
+    if not isinstance(document, Mapping):
+        yield prefix or "ecg", document
+        return
+    listed = list(document.values())
+    if listed and all(str(key).isdigit() for key in document) and not isinstance(listed[0], list):  # rows by number
+        yield prefix or "ecg", listed
+        return
+    for key, value in document.items():
+        name = f"{prefix}.{key}" if prefix else str(key)
+        if isinstance(value, Mapping) and name.count(".") < _DEEPEST:
+            yield from _flat(name, value)
+        else:
+            yield name, value
+
+
+def _array(values: list[Any]) -> Any:
+    """Return a list of numbers, also as texts, or null as an array; of texts as one of texts; another one as it is."""
+    first = next((one for one in values if one not in (None, "")), None)
+    if isinstance(first, bool):
+        return values
+    try:
+        return np.asarray([np.nan if one == "" else one for one in values], np.float64)
+    except (ValueError, TypeError):
+        return np.asarray(values, str) if isinstance(first, str) else values
