@@ -103,6 +103,20 @@ def test_a_damage_costs_the_messages_that_it_hits_and_is_said(
     assert not list(folder.glob("*.spool"))
 
 
+def test_what_is_left_of_damaged_files_is_kept_until_somebody_deletes_it(tmp_path: Path) -> None:
+    for turn in range(3):
+        path = tmp_path / f"{turn + 1:012}.spool"
+        spool = Spool(tmp_path)
+        spool.put([message(k) for k in range(3)])
+        spool.close()
+        path.write_bytes(path.read_bytes().replace(b"\0", b"\1", 1 + turn))
+        again = Spool(tmp_path)
+        again.take(100, 0.0)
+        again.finish()
+        again.close()
+        assert len(list(tmp_path.glob("*.damaged"))) == turn + 1
+
+
 def test_a_spool_belongs_to_one_process(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     program = (

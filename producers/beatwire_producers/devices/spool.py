@@ -81,7 +81,8 @@ class Spool:
             raise
         self._waiting = self.left
         self._taken: list[Path] = []  # files that were taken whole
-        self._number = max((int(path.stem) for path in self._files if path.stem.isdecimal()), default=0)
+        kept = folder.glob(f"*{_DAMAGED}")  # no later file takes the name of one
+        self._number = max((int(path.stem) for path in (*self._files, *kept) if path.stem.isdecimal()), default=0)
         self._written: BinaryIO | None = None  # the last of `_files`, while it grows
         self._read_from = 0  # byte of the first of `_files`
         self._read: deque[tuple[Message, int]] = deque()  # of it, not taken yet, each with the byte after it
