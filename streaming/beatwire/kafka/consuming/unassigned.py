@@ -66,6 +66,8 @@ class Unassigned:
                 found = reader.positions(timeout_s=_ANSWER_S)
         except FatalError:
             return []
+        for gone in self._last.keys() - found.keys():  # the topic was created again with fewer partitions
+            del self._last[gone]
         for partition, (commit, end) in found.items():
             before, since_s = self._last.get(partition, (-1, now_s))
             waits = partition not in own and end > commit + 1  # the end of a transaction takes an offset
