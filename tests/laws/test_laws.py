@@ -16,6 +16,7 @@ from laws import (
     START_US,
     Run,
     Signal,
+    Worker,
     assert_equal,
     collect,
     cut,
@@ -247,21 +248,6 @@ def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_o
             found.beats.setdefault(stream, []).extend(rows)
     assert len(undisturbed.run.alerts) > 10, "expected alerts to compare: the planted ones, several times"
     assert_equal(found, undisturbed.run)
-
-
-class Worker:
-    """A graph, and what it publishes."""
-
-    def __init__(self) -> None:
-        self.pipeline, self.run = Pipeline(Settings()), Run()
-        collect(self.pipeline, self.run, published=True)
-
-    def take(self) -> Run:
-        """Return what was published since the last call."""
-        taken = Run(dict(self.run.beats), list(self.run.alerts))
-        self.run.beats.clear()
-        self.run.alerts.clear()
-        return taken
 
 
 def test_unusable_messages_change_the_rejects_only(signals: list[Signal], whole: Run) -> None:

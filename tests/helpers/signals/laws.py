@@ -214,3 +214,18 @@ def successor(replayed: Sequence[list[bytes] | RawTick], alerts: list[dict[str, 
         pipeline.emit(raw(values))
     pipeline.adopt(alerts)
     return pipeline
+
+
+class Worker:
+    """A graph, and what it publishes."""
+
+    def __init__(self) -> None:
+        self.pipeline, self.run = Pipeline(Settings()), Run()
+        collect(self.pipeline, self.run, published=True)
+
+    def take(self) -> Run:
+        """Return what was published since the last call."""
+        taken = Run(dict(self.run.beats), list(self.run.alerts))
+        self.run.beats.clear()
+        self.run.alerts.clear()
+        return taken
