@@ -213,7 +213,7 @@ def test_a_wrong_wait_is_one_line(seconds: Any) -> None:
         beatwire.Live(FS, units="mV").wait(seconds)
 
 
-@pytest.mark.parametrize("first", [-1, 1.5, "3", float("nan"), 2**60])
+@pytest.mark.parametrize("first", [-1, 1.5, "3", float("nan"), 2**60, 2**53, 10**13, 1_760_000_000_000_000])
 def test_a_wrong_first_sample_is_one_line(first: Any) -> None:
     monitor = beatwire.Live(FS, units="mV")
     with pytest.raises(beatwire.UserError, match=r"push: .*expected"):

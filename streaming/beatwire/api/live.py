@@ -33,7 +33,7 @@ from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS, check_rate
 from beatwire.service.warmup import compile_kernels
 
-_MAX_INDEX = 1 << 53  # the wire format's
+_MAX_INDEX = 1 << 53  # the wire format's, of samples and microseconds
 _YEARS_S = 4e9  # from 1843 to 2096
 _SINCE_1970 = "seconds since 1970"
 
@@ -145,9 +145,11 @@ class Live:
         self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
         self._unit: float | None = None  # that of the first table, in microvolts
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
+        self._held_samples = 0  # in them
         if not 1 <= len(string("stream", stream, "a stream id").encode()) <= MAX_ID:
             raise UserError(f"stream: expected a stream id of 1-{MAX_ID} bytes; got {shown(stream)}")
         start_s = time.time() if start_s is None else number("start_s", start_s, _SINCE_1970, -_YEARS_S, _YEARS_S)
+        self._most = min(_MAX_INDEX, int((_MAX_INDEX - 1e6 * start_s) * self.fs / 1e6)) - (1 << 32)  # room behind it
         chosen = choose(string("backend", backend, "cpu, gpu or auto"))
         compile_kernels(notes, chosen)
         settings = Settings(model=file_path("model", model)) if model is not None else Settings()
@@ -159,8 +161,9 @@ class Live:
     @property
     def position(self) -> int:
         """Index of the next sample."""
-        position = self._open().encoder.position
-        return self._held[-1][0] + self._held[-1][1].shape[1] if self._held else position
+        with self._lock:
+            position = self._open().encoder.position
+            return self._held[-1][0] + self._held[-1][1].shape[1] if self._held else position
 
     def push(self, chunk: Any, first: int | None = None) -> Events:
         """Take the next samples; return the beats and alerts that are decided with them.
@@ -188,8 +191,9 @@ class Live:
             feed, (values, unit), expected = self._open(), self._values(chunk), self.position
             if first is not None:
                 first = whole("push: first", first, "the index of a sample, a whole number", low=-_MAX_INDEX)
-                if not expected <= first <= _MAX_INDEX:
-                    raise UserError(f"push: expected a first sample of {expected} or greater; got {first}")
+                if not expected <= first <= self._most:
+                    most = f"at most {self._most}" if first > self._most else f"{expected} or greater"
+                    raise UserError(f"push: expected a first sample of {most}; got {first}")
             if not values.shape[1]:
                 return no_beats(), []
             if unit is not None:
@@ -202,7 +206,8 @@ class Live:
             if self._scale.begun:
                 return self._push(feed, values, at)
             self._held.append((at, floats(values)))
-            if sum(chunk.shape[1] for _, chunk in self._held) < self._scale.held_samples:
+            self._held_samples += values.shape[1]
+            if self._held_samples < self._scale.held_samples:
                 return no_beats(), []
             return self._release(feed)
 
@@ -210,7 +215,7 @@ class Live:
         """Decide the scale by the samples that are held, and push them."""
         if not self._held:
             return no_beats(), []
-        held, self._held = self._held, []
+        held, self._held, self._held_samples = self._held, [], 0
         self._scale.begin(np.concatenate([chunk for _, chunk in held], axis=1)[:, : self._scale.held_samples])
         return _together([self._push(feed, chunk, at) for at, chunk in held])
 
