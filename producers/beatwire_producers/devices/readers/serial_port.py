@@ -26,6 +26,7 @@ _LEARN_LINES, _LEARN_S = 256, 2.0  # lines from which the columns are known, and
 _SILENT_S = 5.0
 _LONGEST_LINE = 4096  # bytes without an end of line: no lines at all
 _OFF = "!"
+_LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
 _SPLIT = re.compile(r"\s*[,;\t]\s*|\s+")
 
 
@@ -72,6 +73,7 @@ class SerialReader:
                 if _is_row(cells):
                     if rows and len(cells) != len(rows[0]) and cells != [_OFF]:
                         continue
+                    self._names = _labels(line) or self._names
                     rows.append(cells)
                     self._early.append((cells, heard_s))
                 elif not rows and _names_of(line):
@@ -176,13 +178,26 @@ class SerialReader:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a line; names before values, as the plotter of Arduino has them, are left out.
+    """Return the cells of a line without the names before values that the plotter of Arduino reads.
 
     >>> _cells("12, 3.5"), _cells("ecg:512 resp:3"), _cells("!")
     (['12', '3.5'], ['512', '3'], ['!'])
     """
-    cells = [cell for cell in _SPLIT.split(line.strip().strip(",;")) if cell]
-    return [re.sub(r"^[A-Za-z]\w*[:=](?=[-+.\d])", "", cell) for cell in cells]
+    return [_LABEL.sub("", cell) for cell in _split(line)]
+
+
+def _labels(line: str) -> list[str]:
+    """Return the names before the values of a line; none if a value has none.
+
+    >>> _labels("ecg:512, HR: 71"), _labels("ecg:512,3")
+    (['ecg', 'HR'], [])
+    """
+    found = [_LABEL.match(cell) for cell in _split(line)]
+    return [label[1] for label in found if label] if all(found) else []
+
+
+def _split(line: str) -> list[str]:
+    return [cell for cell in _SPLIT.split(re.sub(r"([:=])\s+", r"\1", line.strip().strip(",;"))) if cell]
 
 
 def _is_row(cells: list[str]) -> bool:

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from beatwire.errors import UserError, reason
 from beatwire.recordings.record import MAX_LEADS
 from beatwire.recordings.text.dialect import dialect_of, kind_of, split_row
+from beatwire.recordings.text.labels import are_labelled, write_unlabelled
 from beatwire.tables import open_text
 
 FEWEST_COLUMNS = 100  # no table has so many leads, and no recording so few samples
@@ -40,16 +41,19 @@ def leads_in_columns(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
         The rows are too long, or there is no space for a temporary file.
     """
     text = _turned(path)
-    if text is None:
+    if text is None and not are_labelled(path):
         yield path, ()
         return
     with TemporaryDirectory() as folder:
         turned = Path(folder) / path.name
         try:
-            turned.write_text(text, "utf-8")
+            if text is None:
+                write_unlabelled(path, turned)
+            else:
+                turned.write_text(text, "utf-8")
         except OSError as error:
             raise UserError(f"{path.name}: expected space for a temporary file; {reason(error)}") from None
-        yield turned, ("each row is read as a lead",)
+        yield turned, ("the labels in each row are read as names",) if text is None else ("each row is read as a lead",)
 
 
 def _turned(path: Path) -> str | None:
