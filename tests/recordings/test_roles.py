@@ -123,6 +123,15 @@ def test_names_are_a_preference_among_signals() -> None:
     assert roles_of("x", Table(("HR", "II"), [ecg, other]), column="HR").leads == (0,)
 
 
+@pytest.mark.parametrize("gone", [slice(0, 60), slice(450, 452), slice(840, 900)])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_what_is_infinite_for_a_while_is_no_value_and_no_warning(gone: slice, value: float) -> None:
+    counts = np.repeat(np.arange(300.0) % 16, 3)
+    for column in (np.sin(np.arange(900) / 9), counts):
+        column[gone] = value
+        assert behaviour(column) is not Behaviour.EMPTY
+
+
 def test_columns_without_values_of_one_value_or_of_rare_changes_are_left_out() -> None:
     ecg = ecg_of(250.0, 10, 0)
     still, rare, nothing = np.full(len(ecg), 3.0), np.floor(np.arange(len(ecg)) / 700) % 2, np.full(len(ecg), np.nan)

@@ -93,7 +93,9 @@ def _turns_in_packets(column: Any) -> bool:
     """Return True if several rows share each number of a column that counts in turns, as a number of packets does."""
     xp = array_module(column)
     some = column[: max(_WHOLE, len(column) // 8)]
-    if not bool((xp.diff(some) == 0).mean() > _SHARED) or not bool((some == xp.rint(some)).all()):
+    if not bool(xp.isfinite(some).all() and (xp.diff(some) == 0).mean() > _SHARED and (some == xp.rint(some)).all()):
+        return False
+    if not bool(xp.isfinite(column).all()):
         return False
     first = first_rows(column)
     numbers, together = column[first], xp.diff(first)
