@@ -35,6 +35,11 @@ DOCUMENTS: dict[str, Any] = {
     "list of moments": {**STATED, "data": MV.T.tolist(), "lead_names": LEADS},
     "microvolts": {"samplingFrequencyHz": "250", "units": "uV", "data": UV.tolist(), "leads": LEADS},
     "texts": {"fs": 250, "I": [f"{v:.4f}" for v in MV[0]], "II": [f"{v:.4f}" for v in MV[1]]},
+    "remarks beside samples": {
+        "fs": 250, "unit": "mV", "I": MV[0].tolist(), "II": MV[1].tolist(),
+        "marks": [{"t": k, "x": 1} for k in range(9)],
+    },
+    "numbers in a text": {"fs": 250, "I": " ".join(map(str, MV[0])), "II": ",".join(map(str, MV[1]))},
     "one reading": {"readings": [{"fs": 250, "hr": 70.5, "I": MV[0].tolist(), "II": MV[1].tolist()}]},
     "rows": [{"t": t, "I": a, "II": b} for t, a, b in zip(T.tolist(), *MV.tolist(), strict=True)],
     "rows in an object": {
@@ -119,6 +124,7 @@ def test_a_head_before_the_rows_and_a_missing_value(tmp_path: Path) -> None:
     ("document", "message"),
     [
         ([{"fs": 250, "ecg": MV[0].tolist()}] * 2, "expected one recording; got 2 lists of samples: save one of them"),
+        ({"a": [{"b": 1}]}, "expected samples in JSON; got none: no list of numbers, and no list of objects"),
         ({"a": "b"}, "expected samples in JSON; got none: no list of numbers, and no list of objects"),
         ({"fs": 250, "ecg": [True, False] * 300}, "expected an array of numbers; got 'fs' (a number), 'ecg' (true and"),
         ({"fs": 250, "ecg": [0.1] * 300 + ["x"]}, "expected an array of numbers; got 'fs' (a number), 'ecg' (text)"),

@@ -58,6 +58,13 @@ def test_a_column_of_two_values_beside_an_ecg_is_a_flag_whatever_its_name(
     assert from_array(pd.DataFrame({name: flag, lead: MV}), RATE_HZ, column=name).leads == (name,)
 
 
+@pytest.mark.parametrize("limit", [1023, 4095, 65535])
+def test_a_lead_that_is_off_and_jumps_between_its_limits_is_a_lead(limit: int) -> None:
+    off = np.where(np.arange(len(MV)) % 7 < 3, limit, 0)
+    frame = pd.DataFrame({"I": off, "II": np.round(MV * 200) + 512})
+    assert from_array(frame, RATE_HZ).leads == ("I", "II")
+
+
 @pytest.mark.parametrize("name", ["Sample Index", "packet_number", "Frame-ID", "counter"])
 def test_a_count_that_jumps_is_no_lead(name: str) -> None:
     count = np.arange(len(MV)) // 3 * 7 % 200 + np.arange(len(MV)) % 3 * 50

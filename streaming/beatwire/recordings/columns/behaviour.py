@@ -27,6 +27,7 @@ _EVEN = 0.35  # relative deviation of a step from the median step; at least half
 _TURNS = (60.0, 100.0, 1e3, 1e4, 3600.0, 43200.0, 86400.0, 1e6, 1e9, 86400e3, *(2.0**k for k in range(1, 33)))
 _SHARED = 0.5  # of the rows have the number of the row before them, where these are numbers of packets
 _FEWEST_NUMBERS, _EVENLY = 7, 0.8  # of packets, in a turn; and how many of them have equally many rows
+_LARGEST_FLAG = 255
 _RARELY = 0.01  # of the rows: a value that changes so rarely is held, not sampled
 
 
@@ -74,7 +75,7 @@ def behaviour(column: Any) -> Behaviour:
 
 
 def is_flag(column: Any) -> bool:
-    """Return True if a column has two values of which one is 0: a digital input, a marker.
+    """Return True if a column has two values, 0 and a small one: a digital input. A lead that is off has larger ones.
 
     >>> is_flag(np.arange(300.0) % 7 // 4), is_flag(np.sin(np.arange(300.0))), is_flag(np.zeros(300))
     (True, False, False)
@@ -86,7 +87,7 @@ def is_flag(column: Any) -> bool:
         others = values[xp.isfinite(values) & (values != 0)]
         if len(others) and bool((others != others[0]).any()):
             return False
-    return bool(len(others)) and bool((column == 0).any())
+    return bool(len(others)) and abs(float(others[0])) <= _LARGEST_FLAG and bool((column == 0).any())
 
 
 def _turns_in_packets(column: Any) -> bool:

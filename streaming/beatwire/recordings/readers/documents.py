@@ -6,6 +6,7 @@ other fields beside it, are several recordings: refused.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ _MOST_BYTES = 1 << 28
 _FEWEST_PACKETS = 5
 _DEEPEST = 5
 _SHOWN = 40
+_FEWEST_NUMBERS, _CODES = 50, ("E", "U", "L")  # of samples in a text; error, above and below the limits of detection
 _SAME_RATE = 0.01
 
 
@@ -92,7 +94,8 @@ def _parsed(where: str, content: bytes) -> tuple[Any, tuple[str, ...]]:
 def _table(where: str, document: Any, facts: dict[str, Any]) -> pd.DataFrame | None:
     """Return the table of a document, None if it has lists only; what is beside it is added to ``facts``."""
     tables: list[tuple[str, list[Any]]] = []
-    for name, value in _flat("", document):
+    for name, written in _flat("", document):
+        value = _listed(written)
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
             tables.append((name, value))
         elif isinstance(value, list):
@@ -104,10 +107,13 @@ def _table(where: str, document: Any, facts: dict[str, Any]) -> pd.DataFrame | N
     if not tables:
         return None
     rows = max((rows for _, rows in tables), key=len)
+    longest = max((max(value.shape) for value in facts.values() if isinstance(value, np.ndarray)), default=0)
+    if longest > sum(max([len(v) for v in row.values() if isinstance(v, list)], default=1) for row in rows):
+        return None  # they are remarks beside the samples
     if len(rows) > 1 and not rows[0].keys() & rows[1].keys():
         _table(where, rows[0], facts)  # a head before the rows
         rows = rows[1:]
-    return _of_rows(where, [dict(_flat("", row)) for row in rows], facts)
+    return _of_rows(where, [{name: _listed(value) for name, value in _flat("", row)} for row in rows], facts)
 
 
 def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> pd.DataFrame | None:
@@ -121,6 +127,8 @@ def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> p
     leads = next((v for n, v in same.items() if isinstance(v, list) and v and isinstance(v[0], str)), None)
     rows = [_with_leads(where, row, leads) for row in rows]
     lists = [name for name, value in rows[0].items() if isinstance(value, list)]
+    if not lists and len(rows) == 1:
+        return None
     if not lists:
         return pd.DataFrame(rows)
     lengths = [len(row[lists[0]]) if isinstance(row.get(lists[0]), list) else 0 for row in rows]
@@ -198,6 +206,19 @@ def _flat(prefix: str, document: Any) -> Iterator[tuple[str, Any]]:
             yield from _flat(name, value)
         else:
             yield name, value
+
+
+def _listed(value: Any) -> Any:
+    """Return a text of many numbers between blanks or commas, as FHIR writes samples, as their list."""
+    if not isinstance(value, str) or len(value) < 2 * _FEWEST_NUMBERS:
+        return value
+    cells = re.split(r"[\s,;]+", value.strip(" [](){}"))
+    try:
+        return (
+            value if len(cells) < _FEWEST_NUMBERS else [float(cell) if cell not in _CODES else np.nan for cell in cells]
+        )
+    except ValueError:
+        return value
 
 
 def _array(values: list[Any]) -> Any:
