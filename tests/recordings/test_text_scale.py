@@ -53,6 +53,20 @@ def test_the_numbers_of_a_list_stand_apart_in_any_way(between: str) -> None:
     assert found.uv_per_count(["I", "II", "III"]) == [5.0, 10.0, 20.0]
 
 
+@pytest.mark.parametrize(
+    ("line", "uv"),
+    [("gain = 1,000 adu/mV", None), ("1 mV = 12,000 units", None), ("counts/mV: 200,100", None),
+     ("Gain [1/mV]: 1,024", None), ("1 LSB = 4,883 uV", 4.883), ("uV/LSB: 4,883", 4.883), ("gain: 0,125 adu/uV", 8.0),
+     ("gain: 200,5 adu/mV", 1000 / 200.5), ("Resolution: 2,441 uV", 2.441)],
+)  # fmt: skip
+def test_counts_whose_comma_may_separate_thousands_are_said_and_not_used(
+    tmp_path: Path, line: str, uv: float | None
+) -> None:
+    assert StatedScale.of([line]).uv_per_count(["II"]) == (None if uv is None else [pytest.approx(uv)])
+    notes = _read(tmp_path, [line]).notes
+    assert any(f"states {line!r}, whose comma may separate thousands" in note for note in notes) is (uv is None)
+
+
 @pytest.mark.parametrize("line", ["gain = 200", "Gain;24", "Resolution: 16", "# Sensitivity: 2"])
 def test_a_gain_without_a_unit_is_said_and_not_used(tmp_path: Path, line: str) -> None:
     recording = _read(tmp_path, [line])

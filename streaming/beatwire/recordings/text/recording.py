@@ -275,7 +275,7 @@ def _uv_per_value(
             found = [UV_PER.get(unit, one) for unit, one in zip(units, counts, strict=True)]
             return found, (f"{sizes} uV a count, from the head of the file",)
     stated = layout.scale.unclear if uv <= 0 or any(units) else ""
-    hint = f"the head states {stated!r} without a unit: " if stated else ""
+    hint = f"the head states {stated}: " if stated else ""
     hint = "the head states sizes of a count that differ: " if layout.scale.stated else hint
     if any(units):
         unknown = ", ".join(repr(layout.names[k]) for k, unit in zip(leads, units, strict=True) if unit not in UV_PER)

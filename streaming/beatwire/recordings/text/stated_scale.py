@@ -6,8 +6,8 @@ Out: :class:`StatedScale`; the microvolts of one count of each lead
 Read are a voltage a count (``Resolution: 4.88 uV/LSB``, ``uv_per_unit: 5``, ``LSB = 5 uV``), counts a voltage (``gain =
 200 adu/mV``, ``1 mV = 200 units``), and a voltage after a word for a step (``Resolution: 2.5 uV``). A line may name its
 lead, or list a number for each. A number without a unit may be the gain of an amplifier: it is said, not used. So are
-sizes that differ and name no leads. The millimetres of paper are no counts. A line of ``_LONGEST`` characters or more
-is prose or a list, and states nothing.
+sizes that differ and name no leads, and counts whose comma may separate thousands (``1,000 adu/mV``). The millimetres
+of paper are no counts. A line of ``_LONGEST`` characters or more is prose or a list, and states nothing.
 """
 
 import re
@@ -21,6 +21,7 @@ _LONGEST = 1000
 _COUNT = r"(?:adc[ _]?)?(?:lsbs?|bits?|counts?|adus?|adcs?|units?|digits?|codes?|values?|samples? units?)(?![a-z])"
 _ALONE = r"(?<![\w.])(?<!\d,)"
 _NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 _BLANK = r"[^\S\t]"  # a tab is a delimiter alone: what can be read in two ways takes for ever
 _LIST = rf"({_NUMBER}(?:(?:,?{_BLANK}*[;\t|]\s*|,?{_BLANK}+){_NUMBER}){{0,24}})"  # a comma alone is a decimal sign
 _GAP = r"[\s,;(\[]*"
@@ -52,7 +53,7 @@ class StatedScale:
     """What a head says about the size of one count.
 
     stated    the words of each line that states sizes, in lower case, and its microvolts a count: one, or one a lead
-    unclear   a line that states a gain without a unit; empty if there is none
+    unclear   a line that states a gain that is not used, and why; empty if there is none
     """
 
     stated: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -65,17 +66,20 @@ class StatedScale:
         >>> StatedScale.of(["# Resolution: 4.88 uV/LSB", "scale: 0.005 mV"]).stated[0][1]
         (4.88,)
         >>> StatedScale.of(["1 mV = 200 units"]).uv_per_count(["II"]), StatedScale.of(["gain: 24"]).unclear
-        ([5.0], 'gain: 24')
+        ([5.0], "'gain: 24' without a unit")
         """
         stated, unclear = [], ""
         for line in (without_comment(line) for line in lines if len(line) < _LONGEST):
             plain = re.sub(r"[µμ]", "u", line.strip().strip("\"'").replace('"', "").casefold())
             found = [(words, sizes) for words in _statements_in(plain) if (sizes := _sizes_in(words))]
             stated += found
-            if found:
+            if found or unclear:
                 continue
-            if _UNCLEAR.fullmatch(plain) and not _NOT_A_STEP.search(plain):
-                unclear = unclear or line[:60].replace("\t", " ")
+            shown = repr(line[:60].replace("\t", " "))
+            if _THOUSANDS.search(plain) and _sizes_in(plain.replace(",", "")):
+                unclear = f"{shown}, whose comma may separate thousands"
+            elif _UNCLEAR.fullmatch(plain) and not _NOT_A_STEP.search(plain):
+                unclear = f"{shown} without a unit"
         return StatedScale(tuple(stated), unclear)
 
     def uv_per_count(self, names: Sequence[str]) -> list[float] | None:
@@ -122,15 +126,17 @@ def _sizes_in(line: str) -> tuple[float, ...]:
         if found is None or (kind != "equal" and _NOT_A_STEP.search(line[: found.end()].split(":")[0])):
             continue
         groups = [group for group in found.groups() if group]
-        uv = next(UV_PER[canonical_unit(group)] for group in groups if canonical_unit(group) in UV_PER)
         numbers = [[_number(n) for n in re.findall(_NUMBER, group)] for group in groups if group[0].isdigit()]
-        if not all(n > 0 for listed in numbers for n in listed):
+        at = next(k for k, group in enumerate(groups) if canonical_unit(group) in UV_PER)
+        uv = UV_PER[canonical_unit(groups[at])]
+        before = at - 1 if kind == "equal" else None  # of voltage; the other numbers of these forms are counts
+        counted = [] if kind == "volts" else [group for k, group in enumerate(groups) if k != before]
+        if not all(n > 0 for listed in numbers for n in listed) or any(map(_THOUSANDS.search, counted)):
             return ()
         if kind == "volts":
             return tuple(n * uv for n in numbers[0])
         if kind == "counts":
             return tuple(uv / n for n in numbers[0])
-        at = next(k for k, group in enumerate(groups) if canonical_unit(group) in UV_PER)  # the number before it
         of_volts, *others = [*numbers[at - 1], *(n for k, (n,) in enumerate(numbers) if k != at - 1)]
         return (of_volts * uv / (others[0] if others else 1.0),)
     return ()
