@@ -1,12 +1,13 @@
 """Objects of other libraries: their rate, leads, units and times are used; signs that integers lost are restored."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from beatwire.errors import UserError
-from beatwire.recordings import as_recording
+from beatwire.recordings import as_recording, read_blocks
 from beatwire.recordings.arrays import from_array
 from draws import draws
 from hypothesis import given, settings
@@ -122,6 +123,15 @@ def test_signs_that_integers_lost_are_restored(bits: int, per_mv: int, offset: i
     if min(signed, len(units) - signed) > 40:
         assert np.array_equal(recording.samples, plain.samples)
         assert recording.notes[0] == f"numbers of {bits} bits were written without their sign: it is restored"
+
+
+def test_signs_that_integers_lost_are_restored_in_blocks_without_positive_numbers(tmp_path: Path) -> None:
+    units = np.rint(MV[0] * 200) - 300 * (T > 4)
+    path = tmp_path / "x.csv"
+    path.write_text("ECG\n" + "".join(f"{int(u) % 65536}\n" for u in units))
+    blocks = list(read_blocks(path, fs=RATE_HZ, samples=500))
+    assert np.array_equal(np.concatenate([block.samples[0] for block in blocks]), units)
+    assert sum("without their sign" in note for block in blocks for note in block.notes) == 1
 
 
 @pytest.mark.parametrize("bits", [16, 24])

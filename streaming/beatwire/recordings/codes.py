@@ -24,32 +24,35 @@ _EXAMINED, _MOST = 4096, 0.5  # numbers that show how far most others are, and h
 IMPOSSIBLE = 1e100  # no number beyond is a value
 
 
-def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+def without_codes(columns: Sequence[Any], bits: list[int] | None = None) -> tuple[list[Any], tuple[str, ...]]:
     """Return columns in which codes are NaN, and a note for each code.
+
+    ``bits`` are those of signs that earlier blocks had lost, for each column, 0 if none; they are brought up to date.
 
     >>> import numpy as np
     >>> without_codes([np.array([0.1, -999.0, -0.2, 1.0])])
     ([array([ 0.1,  nan, -0.2,  1. ])], ('-999 is taken for "no value": 1 of 4 values',))
     """
     found: dict[float, int] = {}
-    out, unsigned = [], list[int]()
-    for column in columns:
+    out = []
+    known = [0] * len(columns) if bits is None else bits
+    before = list(known)
+    for k, column in enumerate(columns):
         xp = array_module(column)
         finite = column[xp.isfinite(column)]
         if len(finite) and max(float(finite.max()), -float(finite.min())) > IMPOSSIBLE:
             found[IMPOSSIBLE] = found.get(IMPOSSIBLE, 0) + int((xp.abs(finite) > IMPOSSIBLE).sum())
             finite = finite[xp.abs(finite) <= IMPOSSIBLE]
             column = xp.where(xp.abs(column) > IMPOSSIBLE, xp.nan, column)
-        column, bits = with_sign(column)
-        if bits:
-            unsigned.append(bits)
+        column, known[k] = with_sign(column, finite, known[k])
+        if known[k]:
             finite = column[xp.isfinite(column)]
         for code in (NO_VALUE,) if _are_int16(finite) else _codes_of(finite):
             found[code] = found.get(code, 0) + int((column == code).sum())
             column = xp.where(column == code, xp.nan, column)
         out.append(column)
     total = sum(map(len, columns))
-    signs = [f"numbers of {bits} bits were written without their sign: it is restored" for bits in unsigned[:1]]
+    signs = [f"numbers of {n} bits were written without their sign: it is restored" for n in {*known} - {*before}]
     return out, (*signs, *_notes(found, total))
 
 

@@ -15,15 +15,19 @@ _NEAR = 0.25  # of the range
 _FEWEST, _DISTINCT = 8, 4  # numbers near each end, and different ones near the upper end: a code is one number
 
 
-def with_sign(column: Any) -> tuple[Any, int]:
-    """Return a column with the signs that its numbers lost, and their bits; 0 if they lost none.
+def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
+    """Return a column with the signs that its values, ``finite``, lost, and their bits; 0 if they lost none.
+
+    ``known`` are the bits of earlier values of the same column.
 
     >>> import numpy as np
-    >>> with_sign(np.array([1.0, 65535.0, 2.0, 65530.0] * 3 + [0.0, 9.0, 65531.0, 65529.0]))[0][:4].tolist()
+    >>> values = np.array([1.0, 65535.0, 2.0, 65530.0] * 3 + [0.0, 9.0, 65531.0, 65529.0])
+    >>> with_sign(values, values)[0][:4].tolist()
     [1.0, -1.0, 2.0, -6.0]
     """
     xp = array_module(column)
-    finite = column[xp.isfinite(column)]
+    if known:
+        return xp.where(column >= 2.0 ** (known - 1), column - 2.0**known, column), known
     high = float(finite.max()) if len(finite) else 0.0
     bits = next((b for b in _BITS if (1 - _NEAR) * 2.0**b < high < 2.0**b), 0)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):

@@ -143,6 +143,7 @@ def _text_blocks(
     roles: Roles | None = None
     clock: RowClock | None = None
     unit: tuple[list[float], tuple[str, ...]] | None = None
+    signs: list[int] = []
     tables = read_table_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
@@ -161,7 +162,8 @@ def _text_blocks(
         length = len(table[0]) if position is None else int(position[-1]) + 1
         leads = roles.leads
         columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
-        columns, code_notes = without_codes(columns)
+        signs = signs or [0] * len(leads)
+        columns, code_notes = without_codes(columns, signs)
         notes += code_notes
         if unit is None:
             unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
