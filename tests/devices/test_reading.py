@@ -10,7 +10,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.wire import decode_chunk
 from beatwire_producers.devices import reading
-from beatwire_producers.devices.chunks import CHUNK_S, Message
+from beatwire_producers.devices.chunks import CHUNK_S, Message, Stream
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.reading import Reading
 from beatwire_producers.devices.sources import Options, open_source
@@ -52,6 +52,26 @@ def read(name: str, reader: Listed, owners: dict[str, str], said: list[str]) -> 
     assert one.failure is None
     one.flush()
     return one, messages
+
+
+def test_looking_for_samples_that_wait_leaves_time_for_those_that_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, looked_s = [START_S], [0.0]
+
+    def idle(_stream: Stream, _now_s: float) -> list[Message]:  # as slow as that of 20,000 streams
+        now_s[0] += 0.03
+        looked_s[0] += 0.03
+        return []
+
+    class Coming(Listed):
+        def packets(self) -> Iterator[Packet]:
+            for k in range(2000):
+                now_s[0] += 0.001
+                yield packet(k)
+
+    monkeypatch.setattr(reading, "arrival_s", lambda: now_s[0])
+    monkeypatch.setattr(Stream, "idle", idle)
+    read("mqtt://h", Coming(), {}, [])
+    assert 0.1 < looked_s[0] / (now_s[0] - START_S) < 0.25
 
 
 @settings(max_examples=30, deadline=None)
@@ -105,11 +125,17 @@ def test_packets_that_arrive_ever_later_are_said_and_that_they_are_in_time_again
 
 
 def test_a_device_whose_packets_come_in_time_is_not_said_to_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    packets = [packet(k) for k in range(900)]
-    clock = iter([START_S] + [p.arrival_s for p in packets] + [packets[-1].arrival_s] * 5)
-    monkeypatch.setattr(reading, "arrival_s", lambda: next(clock))
+    now_s = [START_S]
+
+    class InTime(Listed):
+        def packets(self) -> Iterator[Packet]:
+            for came in map(packet, range(900)):
+                now_s[0] = came.arrival_s
+                yield came
+
+    monkeypatch.setattr(reading, "arrival_s", lambda: now_s[0])
     said: list[str] = []
-    read("mqtt", Listed(*packets), {}, said)
+    read("mqtt", InTime(), {}, said)
     assert not any("behind" in line for line in said)
 
 

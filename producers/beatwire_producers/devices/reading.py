@@ -18,7 +18,7 @@ from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
-_IDLE_S = 0.02  # between two looks for samples that have waited for long enough
+_IDLE_S, _IDLE_TIMES = 0.02, 5  # between two looks for samples that have waited: at least, and of what a look takes
 _LATE_S, _LOOK_S = 1.0, 5.0  # what is said of packets that arrive late, twice in a row; between two looks
 _AGAIN_S = 60.0  # between two lines about that, and about what is missing
 
@@ -136,8 +136,8 @@ class Reading:
                 return
             now_s = arrival_s()
             if came is None or now_s >= look_s:
-                look_s = now_s + _IDLE_S
                 self._put_all([message for stream in self.streams.values() for message in stream.idle(now_s)])
+                look_s = now_s + max(_IDLE_S, _IDLE_TIMES * (arrival_s() - now_s))  # of many streams it takes long
                 if now_s >= self._look_s:
                     self._look_s = now_s + _LOOK_S
                     self._watch_delay(now_s)
