@@ -52,3 +52,12 @@ def test_only_an_error_that_would_come_again_is_permanent(code, is_permanent):
 def test_marks_wait_for_room_in_the_buffer_as_messages_do():
     with MockKafka() as kafka, Sender(kafka.cluster, {"queue.buffering.max.messages": 2, "linger.ms": 1}) as sender:
         sender.mark({names.BEATS: [0, 1, 2, 3, 0, 1, 2, 3]})
+
+
+@pytest.mark.parametrize(("properties", "size"), [({}, 1_000_000), ({"batch.size": "20000"}, 20_000)])
+def test_a_message_that_is_too_large_names_the_size_of_batches(properties, size):
+    """The broker compares the batch with max.message.bytes, not the message."""
+    with Sender(Cluster("127.0.0.1:1", properties)) as sender:
+        sender._on_delivery(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), Refused())
+        assert f"(batch.size is {size}: max.message.bytes of the topic has to be more)" in sender.refused
+        sender._failed = 0

@@ -39,9 +39,10 @@ _SETTINGS = {
     "max.in.flight.requests.per.connection": 1,
 }
 
+_TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 # Of a message: too large, or of records that the topic does not take. Other errors pass.
 _PERMANENT = {
-    KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.TOPIC_EXCEPTION, KafkaError.RECORD_LIST_TOO_LARGE,
+    *_TOO_LARGE, KafkaError.TOPIC_EXCEPTION,
     KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, KafkaError.POLICY_VIOLATION, KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
     KafkaError.INVALID_RECORD, *DENIED,
 }  # fmt: skip
@@ -212,9 +213,16 @@ class Sender:
         if error is not None:
             self._failed += 1
             if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
-                self.refused = f"{message.topic()}: {error.str()}"
+                self.refused = f"{message.topic()}: {error.str()}{self._about_size(error)}"
                 self.is_permanent = self.is_permanent or error.code() in _PERMANENT
                 self._denied = error if error.code() in DENIED else None
+
+    def _about_size(self, error: KafkaError) -> str:
+        """Return what helps where a message is too large: most often it is the batch that it is in."""
+        if error.code() not in _TOO_LARGE:
+            return ""
+        size = self.cluster.properties.get("batch.size", _SETTINGS["batch.size"])
+        return f" (batch.size is {size}: max.message.bytes of the topic has to be more)"
 
     def _poll(self, wait_s: float = 0) -> None:
         """Handle the reports of delivered messages."""
