@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import fastavro
@@ -18,6 +19,7 @@ from beatwire.alerts.settings import Settings
 from beatwire.cli.ward.tail import AlertLines, alert_line, beat_line, letter_line
 from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.reading import staff
 from beatwire.kafka.reading.follower import Record
 from beatwire.kafka.reading.staff import MOST_REJECTED, StaffReader
 from beatwire.page.alerts import Alerts
@@ -220,11 +222,11 @@ def test_page_and_monitor_take_the_same_messages() -> None:
 
 
 def test_a_limit_that_no_float_can_be_is_rejected_and_the_reader_goes_on() -> None:
-    staff = StaffReader(Cluster("nowhere"))
+    reader = StaffReader(Cluster("nowhere"))
     huge = LIMITS.replace(b"5.0", b"1" + b"0" * 400)
-    staff._add([Record(names.SETTINGS, b"bed-1", huge), Record(names.SETTINGS, b"bed-1", LIMITS, 7)])
-    assert [dict(change.limits) for change in staff.changes] == [{"asystole": 5.0}]
-    assert str(staff.rejected[0]).startswith(
+    reader._add([Record(names.SETTINGS, b"bed-1", huge), Record(names.SETTINGS, b"bed-1", LIMITS, 7)])
+    assert [dict(change.limits) for change in reader.changes] == [{"asystole": 5.0}]
+    assert str(reader.rejected[0]).startswith(
         "ecg.settings: message with key b'bed-1' is ignored: expected limits: an object of numbers; got {'asystole': 1"
     )
 
@@ -249,16 +251,33 @@ def test_unusable_messages_are_counted_and_each_is_said_once(monkeypatch: pytest
     assert len(said) == len(set(said)) == unusable.MOST_A_MINUTE
 
 
+@pytest.mark.parametrize("ends", [None, {(names.ACKS, 0): 3}])
+def test_a_topic_that_is_not_in_the_list_of_brokers_is_asked_for_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, ends: object
+) -> None:
+    """A broker leaves topics that this client may not see out of its list."""
+
+    def denied(cluster: Cluster, topics: list[str]) -> None:
+        raise UserError("not allowed")
+
+    monkeypatch.setattr(staff, "check_visible", denied)
+    monkeypatch.setattr(staff, "_CHECK_S", 0.0)
+    reader = StaffReader(Cluster("nowhere"))
+    follower = SimpleNamespace(ends=lambda: ends, records=lambda _: [], has_read=lambda _: True)
+    with pytest.raises(UserError, match="not allowed"):
+        reader._read_to_ends(follower)  # type: ignore[arg-type]
+
+
 def test_a_worker_without_partitions_keeps_the_changes_that_a_graph_keeps() -> None:
-    staff = StaffReader(Cluster("nowhere"))
-    staff._add([Record(names.SETTINGS, b"bed-1", LIMITS, k) for k in range(MOST_CHANGES + 5)])
-    taken = staff.take_changes()
+    reader = StaffReader(Cluster("nowhere"))
+    reader._add([Record(names.SETTINGS, b"bed-1", LIMITS, k) for k in range(MOST_CHANGES + 5)])
+    taken = reader.take_changes()
     assert [change.since_us - taken[0].since_us for change in taken] == list(range(MOST_CHANGES))
-    assert taken == staff.changes
-    assert staff.take_changes() == []
+    assert taken == reader.changes
+    assert reader.take_changes() == []
 
 
 def test_a_flood_of_unusable_entries_keeps_the_last_ones() -> None:
-    staff = StaffReader(Cluster("nowhere"))
-    staff._add([Record(names.ACKS, b"%d" % k, b"{") for k in range(3 * MOST_REJECTED)])
-    assert len(staff.rejected) == MOST_REJECTED
+    reader = StaffReader(Cluster("nowhere"))
+    reader._add([Record(names.ACKS, b"%d" % k, b"{") for k in range(3 * MOST_REJECTED)])
+    assert len(reader.rejected) == MOST_REJECTED

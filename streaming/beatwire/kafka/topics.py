@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
 from beatwire.kafka.reachability import check_addresses
+from beatwire.kafka.rights import check_visible
 from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 Answer = TypeVar("Answer")
@@ -88,7 +89,7 @@ def creating(cluster: Cluster) -> str:
 
 
 def check_allowed(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> None:
-    """Check that this client may see topics: a broker leaves those that it may not see out of its list.
+    """Check that this client may see topics that are not in the broker's list.
 
     Raises
     ------
@@ -96,17 +97,9 @@ def check_allowed(cluster: Cluster, topics: Iterable[str], *, timeout_s: float =
         It may not see one of them, or no broker answers.
     """
     existing = _existing(cluster, timeout_s)
-    unseen = [topic for topic in map(cluster.topic, topics) if topic not in existing]
-    if not unseen:
-        return
-    asked = TopicCollection(unseen)
-    admin = cluster.admin()  # its requests end with it
-    for name, future in admin.describe_topics(asked, request_timeout=timeout_s).items():
-        try:
-            future.result(timeout_s)
-        except (KafkaException, TimeoutError) as error:
-            if isinstance(error, KafkaException) and error.args[0].code() in DENIED:
-                raise cluster.denied(f"describe topic {name!r}", error.args[0]) from error
+    unseen = [name for name in topics if cluster.topic(name) not in existing]
+    if unseen:
+        check_visible(cluster, unseen, timeout_s=timeout_s)
 
 
 def topics_of(cluster: Cluster, *, timeout_s: float = 5.0) -> list[str]:

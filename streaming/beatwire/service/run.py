@@ -18,6 +18,7 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.other_groups import other_monitors
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.staff import StaffReader
+from beatwire.kafka.rights import check_writable
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.pipeline import Pipeline
@@ -82,12 +83,14 @@ def run_monitor(
     Raises
     ------
     UserError
-        No broker or no registry answers at the address, a topic is missing, the model cannot be used, or the port is
-        taken.
+        No broker or no registry answers at the address, a topic is missing or may not be written, the model cannot be
+        used, or the port is taken.
     FatalError
         The broker or the GPU has failed, or another process took the transactional id.
     """
     topics.check_broker(cluster, topics.TOPICS)
+    if delivery == "exactly-once":  # otherwise the first message that is refused names its topic
+        check_writable(cluster, names.OUTPUT)
     backend = patient(backend, score_within_s)
     pipeline = Pipeline(settings or Settings(), backend)
     pipeline.subscribe(pipeline.rejects, RejectLog().add)

@@ -7,6 +7,7 @@ ACKS = "ecg.acks"
 SETTINGS = "ecg.settings"
 AUDIT = "ecg.audit"
 DEAD_LETTERS = "ecg.samples.dlq"
+OUTPUT = (BEATS, ALERTS, AUDIT, DEAD_LETTERS)  # of the monitor
 
 
 def is_of_service(stream: str) -> bool:

@@ -236,6 +236,15 @@ def test_a_missing_acl_of_a_group_or_of_writing_is_named(kafka: LocalKafka, conf
     assert "user 'topics' to be allowed to write" in text
 
 
+def test_a_monitor_that_may_read_its_output_and_not_write_it_names_the_topics_before_it_begins(
+    kafka: LocalKafka, configured: Callable[..., Path]
+) -> None:
+    topics.create_topics(kafka.cluster)
+    secured.allow(kafka, [secured.Acl("limits", "topic", "ecg.", "prefixed", ("Read",))])
+    text = refusal("monitor", "--backend", "cpu", "--config", str(configured("limits")))
+    assert "user 'limits' to be allowed to write to ecg.beats, ecg.alerts, ecg.samples.dlq" in text
+
+
 def test_a_client_is_known_by_the_token_that_it_fetches(kafka: LocalKafka, certificates: secured.Certificates) -> None:
     topics.create_topics(kafka.cluster)
     with secured.TokenServer(PASSWORDS) as identity:

@@ -19,7 +19,6 @@ from beatwire.kafka.publishing.transactions import TRANSACTION_S, StaleError, Tr
 from beatwire.wire import names
 
 _LOGGER = logging.getLogger("beatwire")
-_OUTPUT = (names.BEATS, names.ALERTS, names.AUDIT, names.DEAD_LETTERS)
 
 
 class LeftOpen:
@@ -41,16 +40,23 @@ class LeftOpen:
             The member of the group.
         partitions
             Input partitions whose commits are pending; without them all partitions of the member.
+
+        Raises
+        ------
+        UserError
+            This client may not write there.
         """
         of = sorted(source.assigned) if partitions is None else partitions
         offsets = source.offsets({partition: Position(0, 0) for partition in of})
         try:
-            output = self._partitions(_OUTPUT)
+            output = self._partitions(names.OUTPUT)
         except UnansweredError:
             return False
         try:
             transactions.sweep(output, offsets, source.group_metadata)
         except (KafkaException, StaleError, FatalError) as error:
+            if isinstance(error, KafkaException):
+                transactions.raise_if_denied(error)
             _LOGGER.debug("transactions of %s that were left open could not be ended: %s", transactions.name, error)
             transactions.abort()
             return False
@@ -91,7 +97,7 @@ class LeftOpen:
 
     def end_torn(self, own: Transactions, source: Source) -> None:
         """End what the broker has ended in some partitions only, by whichever transactional id it was begun."""
-        torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
+        torn = find_torn(self._cluster, source.group, source.topic, names.OUTPUT)
         last = max((at.partition for at in torn), default=-1)
         others = (source.transactional_id(partition) for partition in range(last + 1))
         for name in (own.name, *(name for name in others if name != own.name)):
@@ -103,7 +109,7 @@ class LeftOpen:
                 else:
                     with self._other(name) as other:
                         other.end_torn(torn)
-            torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
+            torn = find_torn(self._cluster, source.group, source.topic, names.OUTPUT)
 
     def end_alerts(self, own: Transactions) -> None:
         """End what is open behind a committed transaction of the same id in any partition of the alerts.

@@ -18,6 +18,8 @@ from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.torn import Open
+from beatwire.kafka.rights import not_writable
+from beatwire.wire import names
 
 TRANSACTION_S = 10.0  # for each request of a transaction
 # The broker aborts a transaction that is open for longer. A successor of a killed worker waits for that as well as for
@@ -217,14 +219,20 @@ class Transactions:
         UserError, FatalError
             This client may not do it, or the broker refuses a message.
         """
-        cause = error.args[0]
-        self.sender.raise_denied()
-        if cause.code() in DENIED:
-            raise self._cluster.denied("publish in transactions", cause) from error
+        self.raise_if_denied(error)
         if self.sender.is_permanent:
             raise FatalError(
                 f"kafka: expected {self._cluster} to accept every message; got {self.sender.refused}"
             ) from error
+
+    def raise_if_denied(self, error: KafkaException) -> None:
+        """Raise UserError if this client may not do it; the message names the topics, as the brokers state them."""
+        cause = error.args[0]
+        self.sender.raise_denied()
+        if cause.code() in DENIED:
+            found = not_writable(self._cluster, names.OUTPUT)
+            action = f"write to {', '.join(found)}" if found else f"publish in transactions as {self.name!r}"
+            raise self._cluster.denied(action, cause) from error
 
     def _abort(self) -> None:
         self._request(self.sender.producer.abort_transaction, TRANSACTION_S)

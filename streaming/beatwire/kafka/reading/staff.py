@@ -23,6 +23,7 @@ from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading.feed_watch import FeedWatch
 from beatwire.kafka.reading.follower import BEGINNING, Follower, Record
+from beatwire.kafka.rights import check_visible
 from beatwire.records import Acknowledgement, LimitChange
 from beatwire.records.feed import Watched
 from beatwire.wire import names
@@ -35,6 +36,7 @@ MOST_REJECTED = 100
 _INTERVAL_S = 0.1  # between two requests for the ends
 _READ_S = 5.0  # for reading up to the ends; then they are requested anew
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
+_CHECK_S = 5.0  # without the topics: a broker leaves those that this client may not see out of its list
 _STOP_S = 1.0  # an answer is waited for, once the monitor is to stop
 
 
@@ -60,6 +62,7 @@ class StaffReader:
         self._feed = FeedWatch(cluster)
         self._acks: dict[str, Acknowledgement] = {}
         self._new_acks: list[Acknowledgement] = []
+        self._checked_s = time.monotonic()  # when it was asked whether the topics may be seen
         self._current_s = float("-inf")  # when the last request began whose answer has been read up to
         self._changed = threading.Condition()
         self._stop = threading.Event()
@@ -188,6 +191,9 @@ class StaffReader:
         began_s = time.monotonic()
         self._add(follower.records(0.0))
         ends = follower.ends()
+        if {name for name, _ in ends or ()} != {names.ACKS, names.SETTINGS} and began_s > self._checked_s + _CHECK_S:
+            self._checked_s = began_s
+            check_visible(self._cluster, [names.ACKS, names.SETTINGS])
         while ends is not None and not self._stop.is_set() and time.monotonic() - began_s < _READ_S:
             if {name for name, _ in ends} == {names.ACKS, names.SETTINGS} and follower.has_read(ends):
                 with self._changed:

@@ -1,0 +1,62 @@
+"""Which topics this client may not see or write to, as brokers state it: asked before work, and when it is refused.
+
+In: a cluster and topics. Out: their names, or an error. No state.
+"""
+
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
+
+from beatwire.kafka.cluster import DENIED, Cluster
+
+_WRITES = {AclOperation.WRITE, AclOperation.ALL}
+
+
+def not_writable(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> list[str]:
+    """Return the topics, by their names at the brokers, that this client may not write to; [] if they do not say."""
+    admin = cluster.admin()  # its requests end with it
+    asked = TopicCollection([cluster.topic(name) for name in topics])
+    found = []
+    for name, future in admin.describe_topics(
+        asked, include_authorized_operations=True, request_timeout=timeout_s
+    ).items():
+        try:
+            allowed = future.result(timeout_s).authorized_operations
+        except (KafkaException, TimeoutError):
+            continue
+        if allowed and not _WRITES & set(allowed):
+            found.append(name)
+    return found
+
+
+def check_writable(cluster: Cluster, topics: Iterable[str]) -> None:
+    """Check that this client may write to topics that it can see.
+
+    Raises
+    ------
+    UserError
+        It may not; the message names them.
+    """
+    found = not_writable(cluster, topics)
+    if found:
+        error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        raise cluster.denied(f"write to {', '.join(found)}", error)
+
+
+def check_visible(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> None:
+    """Check that this client may see topics: a broker leaves those that it may not see out of its list.
+
+    Raises
+    ------
+    UserError
+        It may not see one of them.
+    """
+    admin = cluster.admin()  # its requests end with it
+    asked = TopicCollection([cluster.topic(name) for name in topics])
+    for name, future in admin.describe_topics(asked, request_timeout=timeout_s).items():
+        try:
+            future.result(timeout_s)
+        except (KafkaException, TimeoutError) as error:
+            if isinstance(error, KafkaException) and error.args[0].code() in DENIED:
+                raise cluster.denied(f"describe topic {name!r}", error.args[0]) from error
