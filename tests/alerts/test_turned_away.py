@@ -121,7 +121,7 @@ def test_a_stream_whose_rate_changes_with_each_message_is_announced() -> None:
     ward = Half()
     for k in range(40):
         ward.tick(chunk("neighbour", 125 * k), chunk("bed", 125 * k, session=k, rate_hz=100.0 + k))
-    assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
+    assert ("bed", "no data", "on") in transitions(ward.run, "bed")
     assert transitions(ward.run, "neighbour") == []
 
 

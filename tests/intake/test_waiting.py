@@ -56,7 +56,7 @@ def whole() -> Run:
 
 @pytest.mark.parametrize("seconds", [0.04, 0.25, 2.0])
 def test_streams_of_new_rates_lose_nothing_while_they_wait(whole: Run, seconds: float) -> None:
-    pipeline, run = run_over(chunks_of(beds(), seconds))
+    pipeline, run = run_over(chunks_of(beds(), seconds), tick_us=round(seconds * 1e6))
     assert_same(run, whole)
     assert sorted(bank.rate_hz for bank in pipeline.aligned.state.admission.banks) == list(RATES_HZ)
 

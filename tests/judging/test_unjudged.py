@@ -35,7 +35,7 @@ def blocks_of(*kinds: int, first: int = 0) -> list[tuple[str, int, int]]:
 def test_a_stretch_that_cannot_be_judged_is_announced_after_ten_seconds_and_with_high_priority_after_thirty(
     ward: Ward,
 ) -> None:
-    clean, after = [("bed", 100, 70, False, 0.1)], [("bed", 5000, 70, False, False, 0.2)]
+    clean, after = [("bed", at, 70, False, 0.1) for at in (20, 100)], [("bed", 5000, 70, False, False, 0.2)]
     transitions = ward.tick(beats=[*clean, *noisy(180, 4990), *after])
     assert rows_of([a for a in transitions if a["rule"] == TIME]) == [
         ("cannot analyse", "on", 1100, 1100),
@@ -55,7 +55,7 @@ def test_a_priority_rises_also_where_both_limits_are_nearly_or_wholly_the_same()
     for unjudged_s, long_s in ((28.0, 30.0), (30.0, 30.0)):
         ward = Ward(unjudged_s=unjudged_s, long_unjudged_s=long_s)
         ward.tick(device_chunk())
-        ward.tick(beats=[("bed", 100, 70, False, 0.1), *noisy(180, 4990)])
+        ward.tick(beats=[*(("bed", at, 70, False, 0.1) for at in (20, 100)), *noisy(180, 4990)])
         published = ward.published
         ward.tick(beats=[("bed", 5000, 70, False, False, 0.2)], known=[("bed", 9000)])
         published = [a for a in [*published, *ward.published] if a["rule"] == TIME]

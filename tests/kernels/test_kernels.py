@@ -98,6 +98,8 @@ def messages() -> list[list[bytes]]:
     fast = Signal("fast", units(heart([(280, 280, 9)], 250.0, 0.012, leads=2)[0]))
     chunks = [fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 60)]
     queues.append([encode_bundle(chunks[k : k + 3]) for k in range(0, len(chunks), 3)])
+    still = Signal("still", np.zeros((2, 1500), np.int16))
+    queues.append([still.chunk(k, k + 50) for k in range(0, 1500, 50)])
     queues.append([b"", b"\0\0\0\0\7", b'{"stream": 1}', queues[0][0][:-3], queues[0][0] + b"x", b"\xff" * 30])
     queues.append([Signal("bed-0", np.ones((2, 9), np.int16)).chunk(0, 9)])
     return grouped(shuffled(queues, rng), rng, 12)

@@ -35,13 +35,29 @@ from beatwire.kernels.alerts.alert_state import (
 )
 from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
 from beatwire.kernels.alerts.long_intervals import apply_long_intervals
-from beatwire.kernels.alerts.unjudged import is_faint, is_filled, is_uncounted, pass_beat
+from beatwire.kernels.alerts.unjudged import FAST_BY, LARGE_AT, is_filled, pass_beat
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import MISSED_SAMPLES
+from beatwire.records.columns import BLOCK_SAMPLES, MISSED_SAMPLES
 
 MOST_INTERVALS = 16  # of a rate
+FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
+
+
+def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
+    """Return True if a beat is far smaller than the normal beats were: in a heart that stands still, a P wave may be.
+
+    ``FAINT_BLOCKS`` after the last beat that is not, the signal may have become smaller.
+    """
+    if size >= FAINT:
+        own[LARGE_AT] = sample
+    return size < FAINT and sample - int(own[LARGE_AT]) < FAINT_BLOCKS * int(lengths[BLOCK_SAMPLES])
+
+
+def is_uncounted(own: I64, last_beat: int, lengths: I64) -> bool:
+    """Return True if a block that is too fast lies beside the last beat or behind it: the interval may be several."""
+    return bool(own[FAST_BY] > 0 and own[FAST_BY] > last_beat - lengths[BLOCK_SAMPLES])
 
 
 def apply_quality(
@@ -49,7 +65,7 @@ def apply_quality(
     transitions: Transitions, n: int,
 ) -> int:  # fmt: skip
     """End the asystole before a beat, and the alerts of a signal that cannot be judged if the beat can."""
-    judged = not beats.noisy[beat] or row[FIRST_ONSET + ASYSTOLE] >= 0
+    judged = (not beats.noisy[beat] and beats.rr_s[beat] > 0.0) or row[FIRST_ONSET + ASYSTOLE] >= 0
     pass_beat(row[SIGNAL:SINCE], sample, passed, bool(beats.sure[beat]), bool(judged), lengths)
     n = set_alert(row, slot, ASYSTOLE, False, sample, 0.0, transitions, n)
     if judged:

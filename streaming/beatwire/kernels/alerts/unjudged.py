@@ -11,9 +11,10 @@ and the silence has to be six seconds longer. A silence in which one wave follow
 may be a rhythm too fast to be counted: it must be at rest as well, and so must one with a peak that the trees call a
 beat and the network does not. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a silence
 have no hole, and a block with one is not at rest. A silence in which a lead has lost its values must be at rest as
-well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat without expected errors, to a
-block of a flat line or of fibrillation, and throughout an asystole: each is published, or its alert is on. One flat
-block alone says nothing.
+well, on a living lead: the heart may beat on the other. Where no lead changes its value nothing is measured: before the
+first beat of a lane that is no silence, unless there was a beat in the minute before. A stretch is judged up to a beat
+with an interval and without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole:
+each is published, or its alert is on. One flat block alone says nothing.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
 slowly than their rate says, the active time of the stream does (``kernels.intake.senders``): a *mark* is a sample up to
@@ -24,7 +25,7 @@ A block is used when everything up to its end is decided, and a mark likewise: u
 changes a step.
 """
 
-from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, REST, TOO_FAST, WAVES
+from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, REST, STILL, TOO_FAST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
 
@@ -47,21 +48,26 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   ABSENT_UNTIL  end of the first block of those in a row in which a lead lacks values; 0: the last one had all
 #   MARKED_US     active time at the last mark; 0: there was none
 #   HAS_BEGUN     1 if a lane has begun: 0 of a stream that is known from the log alone
+#   IS_LIVING     1 if there was a beat since the lane began, or in the minute before
+#   STILL_UNTIL   end of the last block before it in which no lead changed its value; 0: there was none
+#   WAS_LIVING    1 if there was a beat since the last mark
+#   LIVING_US     active time at the last mark before which there was one; 0: there was none
 #   FAST_BY       end of the last block whose waves are too fast to be counted, 0: there was none
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
-    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, FIRST_GAP,
-) = range(20)  # fmt: skip
+    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, IS_LIVING,
+    STILL_UNTIL, WAS_LIVING, LIVING_US, FIRST_GAP,
+) = range(24)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
+LIVING_FOR_US = 60_000_000  # how long after its last beat a stream is living where a lane begins
 OFTEN_US = 1_900_000  # twice what is between two marks of a sender that keeps to its rate
 WHOLE_BLOCKS = 1  # 2 s: without a beat in so long a heart is below 30/min
 NEAR_PER_BLOCK = 8  # 0.25 s
 
 NOTHING, ASYSTOLE_BEGINS, IS_JUDGED, CANNOT_ANALYSE, CANNOT_FOR_LONG = range(5)
 RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
-FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
 RHYTHM_BEATS, ROW_BLOCKS = 5, 5  # a row takes 40 s at most: a heart that stands still at times has one
 MEMORY_BLOCKS = 22  # 44 s: how long a row is remembered
 GAP_BLOCKS = 2  # 4 s behind a hole, which a loose electrode makes, no beat is certain
@@ -72,11 +78,15 @@ NEVER = 1 << 62
 def begin_signal(own: I64, sample: int) -> None:
     """Begin the state of a lane whose first sample is ``sample``."""
     judged, judged_us, marked_us = int(own[WAS_JUDGED]), int(own[JUDGED_US]), int(own[MARKED_US])
+    living, living_us = int(own[WAS_LIVING]), int(own[LIVING_US])
     for column in range(COLUMNS):
         own[column] = 0
     own[WAS_JUDGED] = judged
     own[JUDGED_US] = judged_us
     own[MARKED_US] = marked_us
+    own[WAS_LIVING] = living
+    own[LIVING_US] = living_us
+    own[IS_LIVING] = int(living > 0 or (living_us > 0 and marked_us - living_us <= LIVING_FOR_US))
     own[HAS_BEGUN] = 1
     own[JUDGED_UNTIL] = sample
     own[LARGE_AT] = sample
@@ -94,6 +104,7 @@ def pass_beat(own: I64, sample: int, passed: int, sure: bool, judged: bool, leng
         own[RHYTHM_BY] = sample + MEMORY_BLOCKS * block
     own[RESTS] = 0
     own[IS_TESTED] = 0
+    own[IS_LIVING] = own[WAS_LIVING] = 1
     if judged:
         judge(own, sample)
 
@@ -110,6 +121,8 @@ def forget_marks(own: I64) -> None:
     own[WAS_JUDGED] = 0
     own[JUDGED_US] = 0
     own[MARKED_US] = 0
+    own[WAS_LIVING] = 0
+    own[LIVING_US] = 0
 
 
 def add_mark(own: I64, sample: int, value: int) -> None:
@@ -125,6 +138,9 @@ def settle_mark(own: I64, lengths: I64, in_asystole: bool, cannot: bool, for_lon
     early_us = 0 if own[MARKED_US] == 0 else max(0, 2 * (active_us - int(own[MARKED_US])) - OFTEN_US)
     own[MARK] = 0
     own[MARKED_US] = active_us
+    if own[WAS_LIVING] > 0:
+        own[WAS_LIVING] = 0
+        own[LIVING_US] = active_us
     if own[WAS_JUDGED] > 0 or own[JUDGED_US] == 0 or in_asystole or value & 1 > 0:
         own[WAS_JUDGED] = 0
         own[JUDGED_US] = active_us
@@ -143,19 +159,11 @@ def add_block(own: I64, end: int, kind: int) -> None:
     own[PENDING_KIND] = kind
 
 
-def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
-    """Return True if a beat is far smaller than the normal beats were: in a heart that stands still, a P wave may be.
-
-    ``FAINT_BLOCKS`` after the last beat that is not, the signal may have become smaller.
-    """
-    if size >= FAINT:
-        own[LARGE_AT] = sample
-    return size < FAINT and sample - int(own[LARGE_AT]) < FAINT_BLOCKS * int(lengths[BLOCK_SAMPLES])
-
-
 def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     """Return the sample at which a silence after the last beat reaches the limit of asystole."""
     late, block = last_beat + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
+    if own[IS_LIVING] == 0:
+        late = max(late, still_until(own, last_beat, lengths))
     if own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]:  # there was no rhythm
         late += DOUBT_BLOCKS * block
     if own[BEHIND_DROPPED] > last_beat:
@@ -166,6 +174,16 @@ def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
         if own[at] < late:
             late = max(late, int(own[at + 1]) + WHOLE_BLOCKS * block)
     return late
+
+
+def still_until(own: I64, begin: int, lengths: I64) -> int:
+    """Return until when a lane that began at ``begin`` and had no beat is no silence: no lead has changed its value."""
+    block = int(lengths[BLOCK_SAMPLES])
+    still = int(own[PENDING_END]) if own[PENDING_KIND] & STILL > 0 else 0
+    still = max(still, int(own[STILL_UNTIL]))
+    if still > 0:
+        return still + int(lengths[ASYSTOLE_SAMPLES]) + block  # what changes may be in the response of the block before
+    return (-(-begin // block) + 1) * block  # the end of its first block
 
 
 def add_gap(own: I64, start: int, stop: int, lengths: I64) -> None:
@@ -195,11 +213,6 @@ def has_gap(own: I64, start: int, stop: int) -> bool:
 def is_filled(own: I64, last_beat: int, lengths: I64) -> bool:
     """Return True if more than half of a block that is too fast lies behind the last beat: that is no silence."""
     return bool(own[FAST_BY] > 0 and 2 * own[FAST_BY] - lengths[BLOCK_SAMPLES] > 2 * last_beat)
-
-
-def is_uncounted(own: I64, last_beat: int, lengths: I64) -> bool:
-    """Return True if a block that is too fast lies beside the last beat or behind it: the interval may be several."""
-    return bool(own[FAST_BY] > 0 and own[FAST_BY] > last_beat - lengths[BLOCK_SAMPLES])
 
 
 def is_silence(own: I64) -> bool:
@@ -258,6 +271,9 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
     """Use the pending block; return the step that follows from it."""
     end, kind = int(own[PENDING_END]), int(own[PENDING_KIND])
     own[PENDING_END] = 0
+    still = own[IS_LIVING] == 0 and kind & STILL > 0
+    if still:
+        own[STILL_UNTIL] = end
     begin = end - int(lengths[BLOCK_SAMPLES])
     if kind & BLIND == 0:
         own[ABSENT_UNTIL] = 0
@@ -268,7 +284,7 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
     busy = (kind & BUSY > 0 and begin >= last_beat) or is_filled(own, last_beat, lengths)
     if busy or last_beat < own[ABSENT_UNTIL]:  # the lead that showed it may have been lost
         own[IS_SURE] = 0
-    silent = begin >= last_beat and not has_gap(own, begin, end)
+    silent = begin >= last_beat and not still and not has_gap(own, begin, end)
     own[RESTS] = min(RESTS_NEEDED, int(own[RESTS]) + 1) if silent and kind & REST > 0 else 0
     begins = own[IS_TESTED] > 0 and not in_asystole and own[RESTS] == RESTS_NEEDED
     if begins or in_asystole or kind & (FLAT | WAVES) > 0:

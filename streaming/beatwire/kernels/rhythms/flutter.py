@@ -16,9 +16,10 @@ slope are removed. All sums are of integers: the same on every backend.
 
 import math
 
+from beatwire.kernels.extremes import highest, lowest
 from beatwire.kernels.intake.converter import is_limited
-from beatwire.kernels.intake.holes import lacks_lead, present_lead
-from beatwire.kernels.rhythms.wave_shape import ABSENT, KIND_BITS, KIND_MASK, LIMITED, pack_description
+from beatwire.kernels.intake.holes import NO_VALUE, lacks_lead, present_lead
+from beatwire.kernels.rhythms.wave_shape import ABSENT, CONSTANT, KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.kernels.team import WIDTH, added, member, narrow, wait
 from beatwire.records import I16, I32
 from beatwire.records.columns import NO_BLOCK
@@ -39,6 +40,7 @@ REST, SATURATED, POSSIBLE = (
 BLIND = 32  # added by ``kernels.rhythms.rhythm``: one of several leads lacks values
 BUSY = 64  # added by ``kernels.rhythms.rhythm``: one wave after the other, as steep as this stream's beats
 TOO_FAST = 128  # added by ``kernels.rhythms.rhythm``: they are as high as each other, too
+STILL = 256  # added by ``kernels.rhythms.rhythm`` to flat ones: no lead changes its value
 MOST_LEAKAGE = 50  # per cent, of waves
 
 
@@ -74,6 +76,8 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
     if lacks_lead(x[fresh.lane[row]], first, first, length):
         marks |= ABSENT
     if kind == FLAT:
+        if is_constant(x[fresh.lane[row]], first, length):
+            marks |= CONSTANT
         if member() == 0:
             blocks.kind[i] = kind | marks
         return
@@ -88,6 +92,15 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
     description = pack_description(points, nanovolts, FINE, leakage)
     if member() == 0:
         blocks.kind[i] = description | marks | (WAVES if leakage < MOST_LEAKAGE else 0)
+
+
+def is_constant(leads: I16, first: int, length: int) -> bool:
+    """Return True if each lead has one value throughout a block, or lacks some; all members of the team call it."""
+    constant = True
+    for k in range(leads.shape[0]):
+        largest, least = highest(leads[k], first, length), lowest(leads[k], first, length)
+        constant = constant and (least == largest or least == NO_VALUE)
+    return constant
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:

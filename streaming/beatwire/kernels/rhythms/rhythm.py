@@ -19,10 +19,10 @@ from beatwire.kernels.rhythms.atrial import write_features as write_atrial_featu
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, HAS_DENIED, LONGEST, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.rhythms.fibrillation import write_features as write_fibrillation_features
-from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, TOO_FAST, WAVES
+from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, STILL, TOO_FAST, WAVES
 from beatwire.kernels.rhythms.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy, is_too_fast
-from beatwire.kernels.rhythms.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
+from beatwire.kernels.rhythms.wave_shape import ABSENT, CONSTANT, DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I32, I64, U8, U16
 from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
@@ -204,6 +204,8 @@ def kind_of_block(value: int, logit: float, past: I32) -> int:
     if value & ABSENT > 0:
         kind |= BLIND
     if value & KIND_MASK == FLAT:
+        if value & CONSTANT > 0:
+            kind |= STILL
         return kind | FLAT if kind & BLIND > 0 or has_artefact(past) else kind | FLAT | REST
     if value & DESCRIBED > 0:
         if is_at_rest(value, past):

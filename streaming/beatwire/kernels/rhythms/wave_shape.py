@@ -33,6 +33,7 @@ KIND_MASK = 3
 #   LIMITED       a lead stands at the limits of its converter; a block without description may have it
 #   ABSENT        one of several leads lacks values; a block without description may have it
 #   CROWDED       one wave after the other is as high: in P waves, beats and T waves it is every third
+CONSTANT = 1 << KIND_BITS  # of a flat block, which has no numbers: no lead changes its value
 DESCRIBED, UNCALIBRATED, LIMITED, ABSENT, CROWDED = (1 << bit for bit in range(KIND_BITS + NUMBERS * BITS, 63))
 UNIT_NANOVOLTS = 4000  # of a stream that is not calibrated, for ``SIZE``
 CROWDED_WAVES = 8  # so many in a block are more than 240 a minute

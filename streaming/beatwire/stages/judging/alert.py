@@ -21,7 +21,7 @@ from beatwire.jit import cpu
 from beatwire.kernels.alerts import alert_state
 from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.alerts.long_intervals import LONGEST_S
-from beatwire.kernels.alerts.unjudged import MARK, MARK_AT
+from beatwire.kernels.alerts.unjudged import IS_LIVING, MARK, MARK_AT
 from beatwire.kernels.classes.beat_class import SIZE, Q
 from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
@@ -112,9 +112,9 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
 def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
 
-    Whether an irregular rhythm is on is known to the log alone (see ``kernels.alerts.rules``): the alert of a replay
-    that the log does not have is dropped. So is that of a rule that graver alerts hide: the replay may not have seen
-    them.
+    Whether an irregular rhythm is on is known to the log alone (see ``kernels.alerts.rules``), and whether an asystole
+    is if the replay has seen no beat. The alert of a replay that the log does not have is dropped. So
+    is that of a rule that graver alerts hide: the replay may not have seen them.
 
     Returns
     -------
@@ -132,6 +132,7 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
         logged = state.logged.pop(name, {})
         _adopt_stream(state, slot, logged)
         _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
+        _adopt_asystole(state.slots[slot], logged.get(alert_state.ASYSTOLE, {}))
         _drop_hidden(state.slots[slot], logged)
         row = state.slots[slot]
         over |= {
@@ -170,6 +171,13 @@ def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
     held = alert_state.since_of(row, alert_state.IRREGULAR) == 0
     if row[alert_state.IS_KNOWN]:
         row[onset] = alert["onset"] if held and alert.get("session") == row[alert_state.SESSION] else -1
+
+
+def _adopt_asystole(row: I64, alert: dict[str, Any]) -> None:
+    """Take from the log whether an asystole is on where the replay has seen no beat; ``alert`` is empty if none is."""
+    without = row[alert_state.IS_KNOWN] > 0 and row[alert_state.SIGNAL + IS_LIVING] == 0
+    if without and alert.get("session") == row[alert_state.SESSION]:
+        row[alert_state.FIRST_ONSET + alert_state.ASYSTOLE] = alert["onset"]
 
 
 def _drop_hidden(row: I64, logged: Mapping[int, dict[str, Any]]) -> None:
