@@ -2,8 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -124,6 +126,27 @@ def test_kernels_that_are_compiled_are_found(tmp_path: Path, monkeypatch: pytest
     (mark,) = tmp_path.rglob("compiled-*")
     mark.unlink()
     assert doctor.kernels().state == MISSING
+
+
+def test_files_that_vanish_meanwhile_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(bytes(1000))
+    ended = threading.Event()
+
+    def churn() -> None:
+        while not ended.is_set():
+            for k in range(20):
+                (tmp_path / f"folder-{k}" / "below").mkdir(parents=True, exist_ok=True)
+                (tmp_path / f"folder-{k}" / "below" / "file").write_bytes(b"")
+            for k in range(20):
+                shutil.rmtree(tmp_path / f"folder-{k}")
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert {doctor._bytes_in(tmp_path) for _ in range(300)} == {1000}
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_java_that_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

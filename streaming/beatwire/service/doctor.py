@@ -15,6 +15,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -248,12 +249,13 @@ def _version(distribution: str) -> str | None:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Return the bytes of the files in a folder and below."""
-    with os.scandir(folder) as entries:
-        return sum(
-            _bytes_in(Path(entry)) if entry.is_dir(follow_symlinks=False) else entry.stat(follow_symlinks=False).st_size
-            for entry in entries
-        )
+    """Return the bytes of the files in a folder and below; those that other processes remove meanwhile do not count."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118  there may be many files
+    return total
 
 
 def _shown(path: Path) -> str:
