@@ -35,8 +35,10 @@ def other(size: int, seconds: float, elsewhere_s: float, **said: object) -> Sent
 @example(70.0, 50, 50)
 @example(70.0, 50, 250)
 @example(-70.0, 50, 50)
+@example(71.0, 25, 2500)
 def test_a_device_that_counts_elsewhere_is_announced_within_seconds(elsewhere_s: float, size: int, rival: int) -> None:
-    sent = in_order(sent_by(COUNT, size, 0.0, 60.0, 0), other(rival, 40.0, elsewhere_s))
+    long_s = 30.0 + 4 * rival / RATE_HZ
+    sent = in_order(sent_by(COUNT, size, 0.0, BEGINS_S + long_s, 0), other(rival, long_s, elsewhere_s))
     found = transitions(sent)
     assert found[0][0] == "on", found
     least_s = 4 * max(2.0, rival / RATE_HZ)
