@@ -183,8 +183,9 @@ def test_evaluate_returns_what_the_command_prints(ecg_folder: Path, tmp_path: Pa
         beatwire.train("svm", [tmp_path], tmp_path / "x.safetensors")
 
 
+@pytest.mark.alone
 def test_a_minute_is_analyzed_in_less_than_30_ms_on_one_core(samples: np.ndarray) -> None:
-    """The bar of a warm call, as the least of several: other tests share the processor."""
+    """The bar of a warm call, as the least of several."""
     took_s = []
     for _ in range(10):
         begin = time.thread_time()
