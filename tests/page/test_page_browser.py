@@ -85,8 +85,12 @@ def test_the_page_returns_by_itself_when_the_server_does(browser: Browser, mock:
             again = heart("bed-1", seed=5, session=2)
             with Dashboard(mock.cluster, port=port) as second, Feed(second, [again]):
                 expect(seen.locator("#banner")).to_be_hidden()
-                shown = drawn(seen, "bed-1", least=50)
-                assert shown["samples"] == again.samples[0, shown["first"] : shown["drawn"]].tolist()
+
+                def is_new() -> bool:  # until its first samples come, the trace is that of before
+                    shown = drawn(seen, "bed-1", least=50)
+                    return bool(shown["samples"] == again.samples[0, shown["first"] : shown["drawn"]].tolist())
+
+                wait_until(is_new)
                 expect(seen.locator(".plane")).to_have_attribute("aria-label", re.compile("beats in the plane"))
 
 
