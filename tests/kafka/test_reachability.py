@@ -21,7 +21,7 @@ LINES = {
 
 
 def naming(monkeypatch: pytest.MonkeyPatch, *places: tuple[str, int]) -> None:
-    """Let brokers answer that name these places."""
+    """Replace the metadata of a cluster by brokers at these addresses."""
     brokers = {k: SimpleNamespace(host=host, port=port) for k, (host, port) in enumerate(places)}
     found = SimpleNamespace(brokers=brokers, topics=dict.fromkeys(topics.TOPICS))
     monkeypatch.setattr(Cluster, "metadata", lambda *_: found)

@@ -3,7 +3,8 @@
 In: a cluster and topics. Out: their names, or an error. No state.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
@@ -15,16 +16,9 @@ _WRITES = {AclOperation.WRITE, AclOperation.ALL}
 
 def not_writable(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> list[str]:
     """Return the topics, by their names at the brokers, that this client may not write to; [] if they do not say."""
-    admin = cluster.admin()  # its requests end with it
-    asked = TopicCollection([cluster.topic(name) for name in topics])
     found = []
-    for name, future in admin.describe_topics(
-        asked, include_authorized_operations=True, request_timeout=timeout_s
-    ).items():
-        try:
-            allowed = future.result(timeout_s).authorized_operations
-        except (KafkaException, TimeoutError):
-            continue
+    for name, answer in _described(cluster, topics, timeout_s, include_authorized_operations=True):
+        allowed = None if isinstance(answer, Exception) else answer.authorized_operations
         if allowed and not _WRITES & set(allowed):
             found.append(name)
     return found
@@ -52,11 +46,17 @@ def check_visible(cluster: Cluster, topics: Iterable[str], *, timeout_s: float =
     UserError
         It may not see one of them.
     """
+    for name, answer in _described(cluster, topics, timeout_s):
+        if isinstance(answer, KafkaException) and answer.args[0].code() in DENIED:
+            raise cluster.denied(f"describe topic {name!r}", answer.args[0]) from answer
+
+
+def _described(cluster: Cluster, topics: Iterable[str], timeout_s: float, **asked: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the names of topics at the brokers, each with its description or the error in its place."""
     admin = cluster.admin()  # its requests end with it
-    asked = TopicCollection([cluster.topic(name) for name in topics])
-    for name, future in admin.describe_topics(asked, request_timeout=timeout_s).items():
+    names = TopicCollection([cluster.topic(name) for name in topics])
+    for name, future in admin.describe_topics(names, request_timeout=timeout_s, **asked).items():
         try:
-            future.result(timeout_s)
+            yield name, future.result(timeout_s)
         except (KafkaException, TimeoutError) as error:
-            if isinstance(error, KafkaException) and error.args[0].code() in DENIED:
-                raise cluster.denied(f"describe topic {name!r}", error.args[0]) from error
+            yield name, error

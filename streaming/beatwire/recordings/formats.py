@@ -132,8 +132,9 @@ def _is_json(head: bytes, path: Path) -> bool:
     plain = head.replace(b"\0", b"").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")  # UTF-16 too
     if not _JSON.match(plain):
         return False
-    if plain.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" or _last(path) in (b"}", b"]"):
-        return _last(path) in (b"}", b"]")
+    is_closed = _last(path) in (b"}", b"]")
+    if is_closed or plain.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
+        return is_closed
     with path.open("rb") as file:
         begin = file.read(_LINE_BYTES)
     try:

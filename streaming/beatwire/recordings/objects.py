@@ -2,7 +2,7 @@
 
 In:  an object that a user gives
 Out: :class:`Signals` of what states its rate: records of wfdb, the tuple of ``wfdb.rdsamp``, a Raw of mne;
-     a data frame of an array or a dataset of xarray, of a lazy frame, or of a list of mappings; another object as it is
+     a data frame, for an array or a dataset of xarray, a lazy frame, or a list of mappings; any other object unchanged
 """
 
 from collections.abc import Mapping

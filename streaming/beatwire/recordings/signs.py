@@ -25,17 +25,22 @@ def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
     >>> with_sign(values, values)[0][:4].tolist()
     [1.0, -1.0, 2.0, -6.0]
     """
-    xp = array_module(column)
-    if known:
-        return xp.where(column >= 2.0 ** (known - 1), column - 2.0**known, column), known
+    bits = known or _lost_bits(finite)
+    if not bits:
+        return column, 0
+    return array_module(column).where(column >= 2.0 ** (bits - 1), column - 2.0**bits, column), bits
+
+
+def _lost_bits(finite: Any) -> int:
+    """Return the bits by which numbers were written without their sign; 0 if they were not."""
+    xp = array_module(finite)
     high = float(finite.max()) if len(finite) else 0.0
     bits = next((b for b in _BITS if (1 - _NEAR) * 2.0**b < high < 2.0**b), 0)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
-        return column, 0
+        return 0
     whole, half = 2.0**bits, 2.0 ** (bits - 1)
     upper = finite[finite > (1 - _NEAR) * whole]
     lower = int((finite < _NEAR * whole).sum())
     between = len(finite) - len(upper) - lower - int((finite == half).sum())  # the least is written for no value
-    if between or min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT:
-        return column, 0
-    return xp.where(column >= half, column - whole, column), bits
+    is_code = min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT
+    return 0 if between or is_code else bits

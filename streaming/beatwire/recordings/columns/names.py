@@ -151,7 +151,7 @@ def canonical_unit(text: str) -> str:
     ('raw', 'raw', 'mv')
     """
     unit = re.sub(_MICRO, "u", unicodedata.normalize("NFKC", re.sub(_MICRO, "u", text.casefold())).casefold())
-    unit = unit.strip(" \t'\"[](){}").replace("µ", "u").replace("μ", "u").rstrip(".")
+    unit = unit.strip(" \t'\"[](){}").replace("μ", "u").rstrip(".")
     unit = re.sub(r"^1\s*(?=[num]?v$)", "", unit)
     if _SCALED.fullmatch(unit):
         return "raw"

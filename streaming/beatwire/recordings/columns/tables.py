@@ -94,7 +94,7 @@ def columns_of(source: Any) -> Columns:
 
 
 def as_pandas(source: Any, also: tuple[str, ...] = ()) -> Any:
-    """Return a table of polars, pyarrow or a library of ``also`` as that of pandas; anything else as it is."""
+    """Convert a table of polars, pyarrow or a library in ``also`` to pandas; any other object is returned unchanged."""
     if type(source).__module__.split(".")[0] in (*_TABLES, *also) and hasattr(source, "to_pandas"):
         return source.to_pandas()
     return source

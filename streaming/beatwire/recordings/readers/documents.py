@@ -222,7 +222,7 @@ def _listed(value: Any) -> Any:
 
 
 def _array(values: list[Any]) -> Any:
-    """Return a list of numbers, also as texts, or null as an array; of texts as one of texts; another one as it is."""
+    """Convert a list of numbers, their texts or nulls to float64, a list of texts to an array; others unchanged."""
     first = next((one for one in values if one not in (None, "")), None)
     if isinstance(first, bool):
         return values

@@ -3,7 +3,7 @@
 In:  the path of a text file
 Out: the same as a table: the labels are the names of its columns
 
-The first lines decide. A line with other labels remains as it is: the reader of tables refuses it.
+The first lines decide. A line with other labels is copied unchanged, and the reader of tables refuses it.
 """
 
 import re
