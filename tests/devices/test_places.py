@@ -230,3 +230,23 @@ def test_a_clock_since_anything_that_is_set_changes_no_time_of_a_device_that_cou
     assert max(abs(one.time_us / 1e6 - START_S - one.first / 250) for one in placed) < allowed_s
     assert len(notes) <= 1
     assert notes or abs(by_s) < 1.3
+
+
+@settings(max_examples=draws(40))
+@given(late_s=st.floats(0, 0.08), lost=st.sampled_from([0, 50, 200]), seed=st.integers(0, 99))
+def test_lines_that_a_busy_computer_reads_late_are_no_hole_and_lost_ones_are(
+    late_s: float, lost: int, seed: int
+) -> None:
+    """Lines at 250 Hz without a count or clock: read each 20 ms or so, for 1.5 s later than before, then in time."""
+    random, read, read_s = np.random.default_rng(seed), 0, 0.0
+    placer, placed = Placer(Description("bed-1", ("ECG",), 250.0, 1.0)), []
+    while read_s < 12.0:
+        read_s += random.uniform(0.016, 0.024)
+        until = int((read_s - (late_s if 5.0 < read_s < 6.5 else 0.0)) * 250.0)
+        until -= lost if read_s > 8.0 else 0
+        if until > read:
+            samples = np.arange(read, until, dtype=np.int32)[None]
+            placed += placer.place(Packet(samples, START_S + read_s, None, None, 0))
+            read = until
+    shifts = {one.first - int(one.packet.samples[0, 0]) for one in placed}
+    assert shifts == {0} if not lost else (max(shifts) == pytest.approx(lost, abs=6) and len(shifts) == 2)

@@ -29,6 +29,7 @@ _LEVEL = 0.25  # of the shortest gap: so little above the least is level with it
 _LONGEST_HELD_S = 10.0  # of packets that wait while others come
 _NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near to whole packets is so many
 _SLACK_S = 0.05  # by which arrivals may contradict a hole
+_BUSY_S = 0.1  # a computer at work reads so late for a second or more
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _MOST_SETS, _SETS_S = 5, 20.0  # a clock that is set so often, within so long, is none
@@ -261,10 +262,14 @@ class ByTime:
     def _shortest_gap(self, count: int) -> float:
         """Return how far the clock is ahead where samples are missing, at least.
 
-        Arrivals say little about what is missing; where packets have one size, it is a packet.
+        Arrivals say little about what is missing: where packets have one size, it is a packet, else so much that no
+        computer at work is so late.
         """
+        assert self.rate_hz is not None
         needed = self._clock.shortest_gap(count)
-        return max(needed, 0.5 * count) if not self._has_times and self._is_of_one_size(count) else needed
+        if self._has_times:
+            return needed
+        return max(needed, 0.5 * count if self._is_of_one_size(count) else _BUSY_S * self.rate_hz)
 
     def _is_of_one_size(self, count: int) -> bool:
         return count > 1 and all(size == count for size in self._sizes)
