@@ -250,3 +250,8 @@ def test_lines_that_a_busy_computer_reads_late_are_no_hole_and_lost_ones_are(
             read = until
     shifts = {one.first - int(one.packet.samples[0, 0]) for one in placed}
     assert shifts == {0} if not lost else (max(shifts) == pytest.approx(lost, abs=6) and len(shifts) == 2)
+
+
+def test_stalls_of_the_network_are_no_other_rate() -> None:
+    stalls = {20: 3.0, 21: 1.0, 94: 2.0, 127: 3.0}
+    assert_true(Device(rate_hz=125.0, size=8, packets=254, stalls=stalls, has_times=False))

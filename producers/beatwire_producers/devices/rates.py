@@ -129,6 +129,27 @@ def _usual_hz(samples: I64, took_s: F64) -> float:
     return 1.0 / step_s if step_s > 0 else np.inf
 
 
+def _earliest_hz(samples: I64, times: F64) -> float:
+    """Return the rate along the packets that none is early beside: late ones, together, do not change it.
+
+    >>> at, times = np.arange(0, 1000, 10), np.arange(0, 10, 0.1)
+    >>> float(round(_earliest_hz(at, np.maximum(times, 4.0)), 3))
+    100.0
+    """
+    hull: list[int] = []  # from below, by the monotone chain of Andrew (1979)
+    for k in range(len(times)):
+        while len(hull) > 1:
+            (i, j), here = hull[-2:], (samples[k], times[k])
+            if (times[j] - times[i]) * (here[0] - samples[i]) < (here[1] - times[i]) * (samples[j] - samples[i]):
+                break
+            hull.pop()
+        hull.append(k)
+    span, took_s = np.diff(samples[hull]), np.diff(times[hull])
+    step_s = took_s / np.maximum(span, 1)  # rises along the hull
+    middle_s = float(step_s[np.searchsorted(span.cumsum(), 0.5 * span.sum())])
+    return 1.0 / middle_s if middle_s > 0 else np.inf
+
+
 class RateCheck:
     """Compares the times of packets with the stated rate.
 
@@ -155,8 +176,8 @@ class RateCheck:
         Raises
         ------
         UserError
-            The steps from packet to packet, and all of them together, show another rate than the stated one, twice:
-            so it is not that the first packet, or the last, was late.
+            The steps from packet to packet, all of them together, and the packets that came earliest show another rate
+            than the stated one, twice: so it is not that packets were late.
         """
         packets = self._packets
         packets.append((-1 if index is None else index, size, time_s))
@@ -173,8 +194,8 @@ class RateCheck:
         far, took_s = at[half:] - at[:-half], times[half:] - times[:-half]
         all_hz = _usual_hz(far, took_s)  # each time may be wrong
         mean_hz = _usual_hz(far.sum(keepdims=True), took_s.sum(keepdims=True))  # all of them may be rounded
-        is_higher = min(steps_hz, all_hz, mean_hz) > (1 + _OTHER) * self.rate_hz
-        side = int(is_higher) - int(max(steps_hz, all_hz, mean_hz) < (1 - _OTHER) * self.rate_hz)
+        shown = steps_hz, all_hz, mean_hz, _earliest_hz(at, times)
+        side = int(min(shown) > (1 + _OTHER) * self.rate_hz) - int(max(shown) < (1 - _OTHER) * self.rate_hz)
         before, self._side = self._side, side
         if side and side == before:
             raise UserError(
