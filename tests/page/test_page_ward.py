@@ -79,6 +79,27 @@ def test_the_ward_is_sorted_by_priority_and_then_by_the_numbers_in_the_ids() -> 
     assert ward.part("", 0, 0, START_US)["counts"] == {"high": 1, "medium": 1, "low": 1}
 
 
+def acknowledgement(of: Record, **changed: Any) -> Record:
+    value = json.loads(of.value or b"")
+    ack = {"alert": value["id"], "stream": value["stream"], "by": "Ada", "at_us": START_US + 5} | changed
+    return Record(ACKS, of.key, json.dumps(ack).encode())
+
+
+def test_a_bed_that_somebody_has_acknowledged_stands_behind_those_of_its_priority_that_nobody_has() -> None:
+    ward = ward_of("bed-1", "bed-2", "bed-3", "bed-4")
+    high, other = alert("bed-1", "no data"), alert("bed-2", "asystole", "latched")
+    ward.add_records([high, other, alert("bed-3", "asystole"), alert("bed-4", "tachycardia")])
+    assert names(ward) == ["bed-1", "bed-3", "bed-2", "bed-4"], "what goes on stands before what has ended"
+    ward.add_records([acknowledgement(high)])
+    assert names(ward) == ["bed-3", "bed-2", "bed-1", "bed-4"]
+    ward.add_records([acknowledgement(other, stream="bed-3")])
+    assert names(ward) == ["bed-3", "bed-2", "bed-1", "bed-4"], "the monitor ignores what names another stream"
+    assert bed(ward, "bed-2")["alerts"][0]["state"] == "latched"
+    ward.add_records([alert("bed-1", "extreme tachycardia")])
+    assert names(ward) == ["bed-1", "bed-3", "bed-2", "bed-4"]
+    assert ward.part("", 0, 0, START_US)["counts"] == {"high": 3, "medium": 1, "low": 0}
+
+
 def test_the_ward_is_searched_in_any_case_and_shown_in_parts() -> None:
     ward = ward_of(*(f"bed-{k}" for k in range(12)), "ICU-3")
     assert names(ward, "icu") == ["ICU-3"]
@@ -113,8 +134,7 @@ def test_an_acknowledgement_is_shown_whether_it_arrives_before_or_after_its_aler
     for order in (1, -1):
         ward = Ward()
         asystole = alert("bed-1", "asystole")
-        ack = {"alert": asystole.key.decode(), "stream": "bed-1", "by": "Ada", "at_us": START_US + 5}
-        ward.add_records([asystole, Record(ACKS, asystole.key, json.dumps(ack).encode())][::order])
+        ward.add_records([asystole, acknowledgement(asystole)][::order])
         (shown,) = ward.alerts_of("bed-1")
         assert (shown["state"], shown["ack_by"], shown["ack_us"]) == ("ack", "Ada", START_US + 5)
 
@@ -229,6 +249,13 @@ def test_a_watched_stream_gets_the_beats_of_ten_minutes_once_and_then_the_new_on
     _, found = ward.beats_since(place, slots, {"b"})
     assert [row["sample"] for row in found["a"]] == [163_000]
     assert [row["sample"] for row in found["b"]] == [162_750, 163_000]
+
+
+def test_beats_of_a_device_whose_clock_was_set_back_are_those_by_its_present_clock() -> None:
+    ward = ward_of("bed-1")
+    ward.add_records([beat("bed-1", at_s) for at_s in (3600.0, 3601.0, 1.0, 2.0)])
+    _, found = ward.beats_since(0, ward.slots(["bed-1"]), {"bed-1"})
+    assert [row["time_us"] - START_US for row in found["bed-1"]] == [1_000_000, 2_000_000]
 
 
 def test_the_log_of_beats_is_bounded_and_keeps_the_newest() -> None:

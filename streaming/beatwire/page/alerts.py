@@ -1,10 +1,12 @@
 """Alerts in force and acknowledgements, as the compacted topics have them.
 
 In: keys and values of ``ecg.alerts`` and ``ecg.acks``. Out: the alerts in force of a stream, as the protocol has them,
-and the priority by which the ward is sorted. State: alerts by id, those of each stream, acknowledgements by id of the
+and the rank by which the ward is sorted. State: alerts by id, those of each stream, acknowledgements by id of the
 alert; at most ``MOST`` of each, the oldest are dropped first.
 """
 
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +16,10 @@ from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.staff import decode_ack
 
-RANK = {priority: 3 - k for k, priority in enumerate(PRIORITIES)}  # 0: no alert
 MOST = 100_000
 _STATES = ("on", "latched", "ack")  # in the order in which they are listed: what goes on before what has ended
+# Of an alert, by which it is listed; 0: no alert.
+_RANKS = {place: len(PRIORITIES) * len(_STATES) - k for k, place in enumerate(itertools.product(PRIORITIES, _STATES))}
 _OFF = "off"
 _SENT = (
     "id", "rule", "priority", "technical", "state", "onset_us", "decided_us", "value", "limit", "text", "definition",
@@ -72,7 +75,10 @@ class Alerts:
                 self.acks.pop(next(iter(self.acks)))
             self.acks[name] = ack
         alert = self.alerts.get(name)
-        return None if alert is None else str(alert["stream"])
+        if alert is None:
+            return None
+        self._rank_anew(alert["stream"])
+        return str(alert["stream"])
 
     def in_force(self, stream: str, leads: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return the alerts of a stream, as the protocol has them: by priority, state, the newest first."""
@@ -80,21 +86,17 @@ class Alerts:
         return sorted(found, key=_order)
 
     def rank(self, stream: str) -> int:
-        """Return the highest rank of the alerts in force, 0 if there are none."""
+        """Return the highest rank of the alerts in force, by priority and then by state; 0 if there are none."""
         return self._rank.get(stream, 0)
 
     def counts(self) -> dict[str, int]:
         """Return the number of streams by the priority of their highest alert."""
-        ranks = list(self._rank.values())
-        return {priority: ranks.count(rank) for priority, rank in RANK.items()}
+        ranks = Counter(self._rank.values())
+        return {priority: sum(ranks[_RANKS[priority, state]] for state in _STATES) for priority in PRIORITIES}
 
     def _as_json(self, alert: dict[str, Any], leads: Sequence[str]) -> dict[str, Any]:
-        ack = self.acks.get(alert["id"])
-        if alert.get("ack_by"):  # the monitor has read it
-            ack = {"by": alert["ack_by"], "at_us": alert["ack_us"]}
-        sent = {name: alert.get(name) for name in _SENT}
-        if ack is not None:
-            sent["state"] = "ack"
+        ack = self._ack_of(alert)
+        sent = {name: alert.get(name) for name in _SENT} | {"state": self._state_of(alert)}
         value = alert["value"] if alert["state"] in ("on", "ack") else None  # of one that is over, as it ended
         rule = RULES[NUMBERS[alert["rule"]]] if alert["rule"] in NUMBERS else None
         sent["short"] = rule.short_of(value) if rule else alert["rule"]
@@ -102,6 +104,15 @@ class Alerts:
         if alert["rule"] == "lead off" and alert["value"] and alert["state"] == "on":
             sent["short"] = sent["text"] = f"lead off: {lead_list(alert['value'], leads)}"
         return sent | {"ack_by": ack and ack["by"], "ack_us": ack and ack["at_us"]}
+
+    def _ack_of(self, alert: dict[str, Any]) -> dict[str, Any] | None:
+        if alert.get("ack_by"):  # the monitor has read it
+            return {"by": alert["ack_by"], "at_us": alert["ack_us"]}
+        ack = self.acks.get(alert["id"])
+        return ack if ack is not None and ack["stream"] == alert["stream"] else None  # as the monitor has it
+
+    def _state_of(self, alert: dict[str, Any]) -> str:
+        return str(alert["state"]) if self._ack_of(alert) is None else "ack"
 
     def _unlink(self, alert: dict[str, Any]) -> None:
         of_stream = self.of_stream[alert["stream"]]
@@ -115,8 +126,9 @@ class Alerts:
         if names is None:
             self._rank.pop(stream, None)
         else:
-            self._rank[stream] = max(RANK[self.alerts[name]["priority"]] for name in names)
+            alerts = [self.alerts[name] for name in names]
+            self._rank[stream] = max(_RANKS[alert["priority"], self._state_of(alert)] for alert in alerts)
 
 
 def _order(alert: dict[str, Any]) -> tuple[float, ...]:
-    return -RANK[alert["priority"]], _STATES.index(alert["state"]), -alert["decided_us"]
+    return -_RANKS[alert["priority"], alert["state"]], -alert["decided_us"]

@@ -77,11 +77,15 @@ class BeatLog:
         return rows[np.isin(rows["slot"], list(slots))]
 
     def recent(self, slot: int) -> NDArray[Any]:
-        """Return the rows of a slot of the last ten minutes, by the device's time."""
+        """Return the rows of a slot of the ten minutes before the newest, by the device's present clock."""
         kept = min(self.total, len(self._rows))
         at = np.flatnonzero(self._rows["slot"][:kept] == slot)
         rows = self._rows[at[np.argsort((at - self.total) % len(self._rows), kind="stable")]]
-        return rows[rows["time_us"] > rows["time_us"].max() - KEPT_S * 1e6] if len(rows) else rows
+        if not len(rows):
+            return rows
+        newest = rows["time_us"][-1]  # what is later was before the clock was set back
+        recent: NDArray[Any] = rows[(rows["time_us"] > newest - KEPT_S * 1e6) & (rows["time_us"] <= newest)]
+        return recent
 
     def forget(self, slots: Iterable[int]) -> None:
         """Remove the beats of streams whose slots go to others."""

@@ -252,7 +252,7 @@ class Ward:
         last = self._beats.last.get(slot)
         alerts = self._alerts.in_force(stream, traces.lead_names.get(slot, []))
         unjudged = any(alert["prevents"] and alert["state"] != "latched" for alert in alerts)
-        recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
+        recent = last is not None and last_us is not None and abs(last_us - last.time_us) < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged
         return {
             "stream": stream,

@@ -5,7 +5,8 @@
  * classes of the body, counts, the gravest alarm of a bed that is not shown, announcements for screen readers, sound.
  * High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that the page has
  * never more than three flashes a second. Sound is off until it is switched on; it can be paused for two minutes, and a
- * new alarm of a higher priority than those in force ends the pause.
+ * new alarm of a higher priority than those in force ends the pause. A new alarm sounds at once, but for a burst that has
+ * begun.
  * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old.
  */
 
@@ -23,6 +24,7 @@ const BURSTS = {
   low: { every: 30_000, beeps: [[0, 523]] },
 };
 const FORGET_MS = 60_000;
+const STOPPED_MS = 1000; // a browser that was asked to play has begun by then
 const BEEP_S = 0.14;
 const VOLUME = 0.15;
 
@@ -50,6 +52,8 @@ export class Alarms {
     this.pausedRank = 3;
     this.pausedUntilMs = 0;
     this.burstMs = -Infinity;
+    this.burstEndMs = -Infinity;
+    this.playedMs = -Infinity; // when the browser was last found playing
     /** @type {AudioContext|null} */
     this.audio = null;
     parts.sound.addEventListener("click", () => this.toggleSound());
@@ -62,6 +66,7 @@ export class Alarms {
    * @param {number} nowMs
    */
   update(alerts, nowMs) {
+    const before = new Set(this.open.map(({ id }) => id));
     const inForce = [];
     for (const [stream, list] of alerts) {
       for (const alert of list) inForce.push({ ...alert, stream });
@@ -70,6 +75,9 @@ export class Alarms {
     const added = this.open.filter((alert) => !this.known.has(nameOf(alert)));
     for (const alert of inForce) this.known.set(nameOf(alert), nowMs);
     for (const [name, seenMs] of this.known) if (nowMs - seenMs > FORGET_MS) this.known.delete(name);
+    const lasting = this.open.find(({ id }) => before.has(id));
+    if (!this.lost) this.pausedRank = Math.max(this.pausedRank, rank(lasting?.priority)); // what the pause was for is over
+    this.#endPause();
     if (added.length) this.#added(added, nowMs);
     this.#count(inForce);
     this.#showElsewhere();
@@ -106,7 +114,7 @@ export class Alarms {
       this.parts.announce.textContent = lost ? `Medium alarm. ${lost}` : "Connected again";
       this.lost = lost;
       this.burstMs = -Infinity;
-      if (lost && this.pausedRank > LOST) this.pausedUntilMs = 0;
+      this.#endPause();
     }
     this.tick(nowMs);
   }
@@ -116,10 +124,13 @@ export class Alarms {
     return this.lost ? LOST : rank(this.open[0]?.priority);
   }
 
+  #endPause() {
+    if (this.sounding < this.pausedRank) this.pausedUntilMs = 0;
+  }
+
   #added(added, nowMs) {
     const [first] = added;
-    if (this.isPaused(nowMs) && rank(first.priority) < this.pausedRank) this.pausedUntilMs = 0;
-    this.burstMs = Math.min(this.burstMs, nowMs - BURSTS[first.priority].every);
+    if (rank(first.priority) <= this.sounding) this.burstMs = Math.min(this.burstMs, nowMs - BURSTS[first.priority].every);
     const rest = added.length > 1 ? ` and ${added.length - 1} more` : "";
     this.parts.announce.textContent = `${first.priority} alarm, ${first.stream}: ${[parts(first)[0], standing(first)].join(" ").trim()}${rest}`;
   }
@@ -153,7 +164,9 @@ export class Alarms {
   #label(nowMs) {
     const { sound, pause } = this.parts;
     const isOn = this.audio !== null;
-    setText(sound, isOn ? "Sound on" : "Sound off");
+    if (!isOn || this.audio.state === "running") this.playedMs = nowMs;
+    const isStopped = nowMs - this.playedMs > STOPPED_MS;
+    setText(sound, isStopped ? "Sound stopped by the browser" : isOn ? "Sound on" : "Sound off");
     if (sound.getAttribute("aria-pressed") !== String(isOn)) sound.setAttribute("aria-pressed", String(isOn));
     if (pause.hidden === isOn) pause.hidden = !isOn;
     const left = (this.pausedUntilMs - nowMs) / 1000;
@@ -190,8 +203,13 @@ export class Alarms {
   #sound(nowMs) {
     if (!this.audio || this.sounding > 2 || this.isPaused(nowMs)) return;
     const burst = BURSTS[PRIORITIES[this.sounding]];
-    if (nowMs - this.burstMs < burst.every) return;
+    if (nowMs - this.burstMs < burst.every || nowMs < this.burstEndMs) return;
+    if (this.audio.state !== "running") { // a call or another program has taken the loudspeaker
+      this.audio.resume().catch(() => {});
+      return;
+    }
     this.burstMs = nowMs;
+    this.burstEndMs = nowMs + 1000 * (burst.beeps.at(-1)[0] + 2 * BEEP_S);
     for (const [startS, hz] of burst.beeps) this.#beep(this.audio.currentTime + 0.02 + startS, hz);
   }
 

@@ -16,11 +16,13 @@ export class AlertsList {
    * @param {HTMLElement} list
    * @param {HTMLInputElement} name
    * @param {(alert: string, by: string) => void} acknowledge
+   * @param {() => number} nowUs the server's clock: this browser's may be of another day
    */
-  constructor(list, name, acknowledge) {
+  constructor(list, name, acknowledge, nowUs) {
     this.list = list;
     this.name = name;
     this.acknowledge = acknowledge;
+    this.nowUs = nowUs;
     this.writable = true;
     this.isOpen = false; // the connection
     this.rules = new Map();
@@ -56,7 +58,7 @@ export class AlertsList {
   update(alerts) {
     this.alerts = byPriority(alerts);
     if (this.wanted && !alerts.some(({ id, state }) => id === this.wanted && state !== "ack")) this.forget();
-    const nowUs = Date.now() * 1000;
+    const nowUs = this.nowUs();
     const today = Math.floor(nowUs / DAY_US); // another day: times of yesterday get a date
     const text = JSON.stringify([this.alerts, this.writable, this.isOpen, today]);
     if (text === this.shown) return;

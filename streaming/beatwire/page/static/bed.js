@@ -32,7 +32,7 @@ export class Bed {
     };
     this.leads = new Leads(this.parts.leads, colours);
     this.windows = new BeatWindows();
-    this.alerts = new AlertsList(part(".alerts"), part("#who"), (alert, by) => on.acknowledge(alert, this.id, by));
+    this.alerts = new AlertsList(part(".alerts"), part("#who"), (alert, by) => on.acknowledge(alert, this.id, by), () => store.nowUs());
     this.population = null;
     this.figures = [];
     this.id = "";

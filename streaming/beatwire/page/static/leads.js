@@ -18,6 +18,7 @@ const TALL_SCREEN_PX = 1200;
 const FEW = 3; // fewer leads share the height of three
 const TALLEST = 2; // times the height of one of three
 const NARROW_PX = 700;
+const SMALL = "(max-width: 1100px) and (max-height: 720px)"; // as in the style sheet: leads are low, so that alarms are seen
 
 export class Leads {
   /** @param {HTMLElement} parent @param {Record<string, string>} colours */
@@ -46,7 +47,8 @@ export class Leads {
     this.parent.replaceChildren();
     [this.traces, this.strips] = [[], []];
     const least = (names.length > ONE_COLUMN ? LOW_MM : TALL_MM)[innerHeight > TALL_SCREEN_PX ? 1 : 0];
-    const height = least * Math.min(TALLEST, Math.max(1, FEW / rows)) * pxPerMm;
+    const share = Math.min(TALLEST, Math.max(1, FEW / rows));
+    const height = (matchMedia(SMALL).matches ? LOW_MM[0] : least * share) * pxPerMm;
     names.forEach((name, lead) => {
       if (lead % rows === 0) this.#addStrip();
       this.#addLead(name, height, names.length === 1 ? LARGE_GAINS : GAINS);
@@ -128,7 +130,7 @@ export class Leads {
       const beat = beats[k];
       if (ring.timeUs(trace.from) > beat.time_us + 1e6) break;
       if (beat.sample < trace.from || beat.sample >= trace.drawn) continue;
-      if (Math.abs(ring.timeUs(beat.sample) - beat.time_us) > 1e6) continue; // of a session before
+      if (!ring.holds(beat)) continue;
       const x = Math.min(Math.max(trace.x(beat.sample), 16), strip.clientWidth - 16);
       context.fillStyle = colourOf(beat, this.colours, this.colours.label);
       context.font = standsOut(beat) ? "bold 13px system-ui, sans-serif" : "13px system-ui, sans-serif";

@@ -39,7 +39,7 @@ const bed = new Bed(store, {
 }, colours);
 
 const page = { state: "connecting", nextMs: 0, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity, error: "", errorMs: -Infinity,
-  hasBroker: true, isOther: false };
+  hasBroker: true, isOther: false, isWhole: false, hasNewAlarms: false };
 
 function watch(ids, leads) {
   store.watch(ids, performance.now());
@@ -67,6 +67,7 @@ function showTitle() {
 
 function onHello(message) {
   store.reconnected();
+  page.isWhole = false; // until the alerts of all streams have come: the first ward follows them
   store.setClock(message.now_us);
   page.isOther = message.protocol !== PROTOCOL;
   bed.setWritable(message.writable);
@@ -77,6 +78,7 @@ function onHello(message) {
 function onWard(message) {
   store.setClock(message.now_us);
   page.loaded = true;
+  page.isWhole = true;
   page.streams = message.streams;
   page.total = message.total;
   page.hasBroker = message.broker !== "disconnected";
@@ -87,6 +89,8 @@ function onWard(message) {
 }
 
 function alarmsChanged() {
+  page.hasNewAlarms = false;
+  if (!page.isWhole) return;
   alarms.update(store.alerts, performance.now());
   showTitle();
   if (page.view === bed) bed.update();
@@ -105,7 +109,7 @@ const handlers = {
   alerts: (message) => {
     store.setAlerts(message.stream, message.alerts);
     ward.tiles.get(message.stream)?.update();
-    alarmsChanged();
+    page.hasNewAlarms = true; // a thousand may come at once; without frames the ward, which follows, has them counted
   },
   beats: (message) => {
     store.streams.get(message.stream)?.addBeats(message.beats);
@@ -144,11 +148,20 @@ function route() {
   const next = kind ? bed : ward;
   if (page.view && page.view !== next) page.view.hide();
   page.view = next;
-  if (next === bed) bed.show(decodeURIComponent(id));
+  if (next === bed) bed.show(decoded(id));
   else ward.show();
   for (const part of [at("query").parentElement, at("only"), at("compact")]) part.hidden = next === bed;
   alarms.setShown(next === bed ? bed.id : "");
   showTitle();
+}
+
+/** A part of an address as it is meant; one that somebody typed may not be encoded. @param {string} part */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function notice() {
@@ -204,6 +217,7 @@ function frame(nowMs) {
   if (nowMs - lastMs < FRAME_MS - 5) return;
   lastMs = nowMs;
   const began = performance.now();
+  if (page.hasNewAlarms) alarmsChanged();
   alarms.tick(nowMs);
   showStates(nowMs);
   if (page.loaded) page.view.draw(began);

@@ -8,6 +8,8 @@
 
 import { NO_VALUE } from "./protocol.js";
 
+const SAME_US = 1e6;
+
 let generations = 0; // of all rings: what was drawn from one ring is never taken for what another holds
 
 export class SampleRing {
@@ -95,6 +97,11 @@ export class SampleRing {
     const out = new Int16Array(Math.max(0, to - from));
     for (let k = 0; k < out.length; k += 1) out[k] = this.at(lead, from + k);
     return out;
+  }
+
+  /** True for a beat of this session, by the present clock of its device. @param {{sample: number, time_us: number}} beat */
+  holds(beat) {
+    return Math.abs(this.timeUs(beat.sample) - beat.time_us) <= SAME_US;
   }
 
   /** Device time of a sample, microseconds since 1970, UTC. @param {number} index */

@@ -53,14 +53,19 @@ export class Stream {
     this.arrivedMs = nowMs;
   }
 
-  /** Add beats; those of more than ten minutes ago are removed. @param {Beat[]} beats */
+  /**
+   * Add beats, the newest last; those of more than ten minutes before it are removed, and those after it: the device's
+   * clock was set back.
+   * @param {Beat[]} beats
+   */
   addBeats(beats) {
+    if (!beats.length) return;
     const last = this.beats.length ? this.beats[this.beats.length - 1].time_us : -Infinity;
+    const newest = beats[beats.length - 1].time_us;
     const sorted = beats.every((beat, k) => beat.time_us > (k ? beats[k - 1].time_us : last));
     this.beats.push(...beats);
-    if (!sorted) this.beats = inOrder(this.beats);
-    const oldest = this.beats.length ? this.beats[this.beats.length - 1].time_us - TACHOGRAM_US : 0;
-    const keep = this.beats.findIndex((beat) => beat.time_us >= oldest);
+    if (!sorted) this.beats = inOrder(this.beats.filter((beat) => beat.time_us <= newest));
+    const keep = this.beats.findIndex((beat) => beat.time_us >= newest - TACHOGRAM_US);
     if (keep > 0) this.beats.splice(0, keep);
   }
 

@@ -124,7 +124,7 @@ export function shortName(alert) {
 export function alarmLine(alert, more = 0, what = parts(alert)[0]) {
   const line = element("span", `alarm ${alert.priority}${alert.state === "ack" ? " steady" : ""}`);
   line.append(element("span", "stars", STARS[alert.priority]), element("span", "what", what));
-  const how = [standing(alert), more ? `+${more}` : ""].filter(Boolean).join(" ");
-  if (how) line.append(element("span", "how", how));
+  if (standing(alert)) line.append(element("span", "how", standing(alert)));
+  if (more) line.append(element("span", "more", `+${more}`));
   return line;
 }

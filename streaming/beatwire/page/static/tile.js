@@ -13,6 +13,13 @@ const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
 /** The class in the style sheet of a beat's letter. @param {{beat_class: string|null}} beat */
 const nameOf = (beat) => (beat.beat_class ? `class-${beat.beat_class.toLowerCase()}` : "");
 
+/** The gravest alert; beside it, if somebody has acknowledged it, the gravest that nobody has. @param {any[]} alerts in order */
+function alarmLines(alerts) {
+  const open = alerts.find((alert) => alert.state !== "ack");
+  const shown = [...new Set([alerts[0], open])].filter(Boolean);
+  return shown.map((alert, k) => alarmLine(alert, k === shown.length - 1 ? alerts.length - shown.length : 0, alert.short ?? parts(alert)[0]));
+}
+
 export class Tile {
   /**
    * @param {HTMLTemplateElement} template
@@ -70,7 +77,7 @@ export class Tile {
     this.alertText = text;
     this.link.classList.remove("high", "medium", "low");
     if (alerts.length) this.link.classList.add(alerts[0].priority);
-    this.parts.alert.replaceChildren(...(alerts.length ? [alarmLine(alerts[0], alerts.length - 1, alerts[0].short ?? parts(alerts[0])[0])] : []));
+    this.parts.alert.replaceChildren(...alarmLines(alerts));
   }
 
   /**

@@ -22,7 +22,7 @@ export class BeatWindows {
   restart() {
     /** @type {BeatWindow[]} */
     this.windows = [];
-    this.lastUs = -Infinity;
+    this.last = -Infinity;
     this.generation = -1;
   }
 
@@ -36,10 +36,10 @@ export class BeatWindows {
     this.generation = ring.generation;
     this.rateHz = ring.rateHz;
     for (const beat of beats.slice(-2 * KEPT)) {
-      if (beat.time_us <= this.lastUs) continue;
+      if (beat.sample <= this.last || !ring.holds(beat)) continue;
       const half = Math.round((WINDOW_S / 2) * ring.rateHz);
       if (beat.sample + half > ring.end) break;
-      this.lastUs = beat.time_us;
+      this.last = beat.sample;
       const mv = cut(ring, beat.sample - half, beat.sample + half);
       if (mv) this.windows.push({ beat, mv });
     }
