@@ -4,10 +4,13 @@ import socket
 from types import SimpleNamespace
 
 import pytest
+from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster, UnansweredError, _Lines
+from beatwire.kafka.publishing import live_sender
 from beatwire.service import doctor
+from typer.testing import CliRunner
 
 NOBODY = ("127.0.0.1", 1)
 LINES = {
@@ -67,3 +70,44 @@ def test_without_an_answer_the_named_broker_is_said_unless_it_was_asked(
     monkeypatch.setattr(Cluster, "metadata", unanswered)
     with pytest.raises(UserError, match=told):
         topics.check_broker(Cluster("kafka-1:9092"))
+
+
+def closing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each request be answered as by a listener of another protocol."""
+
+    def metadata(*_: object) -> None:
+        raise UnansweredError("it closes every connection: does security.protocol agree with the listener?")
+
+    monkeypatch.setattr(Cluster, "metadata", metadata)
+
+
+def test_the_doctor_says_that_a_listener_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    closing(monkeypatch)
+    found = doctor.broker(Cluster("kafka:9093"))
+    assert (found.state, found.remedy) == (doctor.WARNING, "")
+    assert "does security.protocol agree with the listener?" in found.found
+
+
+def test_an_export_says_as_every_command_why_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    closing(monkeypatch)
+    done = CliRunner().invoke(app, ["export", "fhir", "--bootstrap-servers", "kafka:9093"])
+    assert isinstance(done.exception, UserError)
+    assert "does security.protocol agree with the listener?" in str(done.exception)
+
+
+def test_a_sender_waits_for_a_broker_that_refuses_it_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Exception | None] = [UserError("SASL authentication error"), UnansweredError(""), None]
+
+    def metadata(*_: object) -> SimpleNamespace:
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+        return SimpleNamespace(brokers={1: None})
+
+    monkeypatch.setattr(Cluster, "metadata", metadata)
+    monkeypatch.setattr(live_sender, "_CHECK_S", 0.0)
+    sender = live_sender.LiveSender(Cluster("127.0.0.1:1"), stuck_s=0.0, outage_s=float("inf"))
+    sender.send("ecg.samples", [b"bed-1"], [b"1"])
+    while answers:
+        sender.check()
+    assert sender.replaced == 1
+    sender.close()

@@ -7,16 +7,19 @@ where messages pass librdkafka.
 
 import contextlib
 import logging
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
-from beatwire.errors import UserError
+from beatwire.errors import UserError, reason
+from beatwire.kafka.certificates import distrust
 from beatwire.kafka.properties import masked
 from beatwire.kafka.publishing.producer import Producer
 
@@ -29,6 +32,9 @@ DENIED = {
 }  # fmt: skip
 # Of a broker whose address another one has given: those of `bootstrap` have no number.
 _NAMED = re.compile(r" (?:\w+://)?([^\s/]+:\d+)/\d+: (Failed to resolve .*?|Connect to .*?)(?: \(after .*)?$")
+_FILES = {f"ssl.{kind}.location" for kind in ("ca", "key", "certificate", "crl", "keystore")}
+_NO_MECHANISM = "No provider for SASL mechanism GSSAPI"
+_UNVERIFIED = "certificate verify failed"
 # What librdkafka reports where a connection fails; the last two may also pass.
 UNREACHABLE = {
     KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._AUTHENTICATION, KafkaError._SSL,  # noqa: SLF001
@@ -163,8 +169,9 @@ class Cluster:
                 admin.poll(0)  # calls error_cb
                 for error in errors:
                     if is_refusal(error):
+                        got = self._explained(_plain(error.str()))
                         raise UserError(
-                            f"kafka: expected a connection to {self} {self._manner()}; got: {_plain(error.str())}"
+                            f"kafka: expected a connection to {self} {self._manner()}; got: {got}"
                         ) from None
                 if time.monotonic() > deadline:
                     raise UnansweredError(lines.hint, lines.unreachable) from None
@@ -194,6 +201,12 @@ class Cluster:
     def _user(self) -> str:
         name = self.properties.get("sasl.username")
         return "this client" if name is None else f"user {name!r}"
+
+    def _explained(self, refusal: str) -> str:
+        """Return a refusal; of a certificate with the reason of OpenSSL in place of librdkafka's guess."""
+        before, failed, _ = refusal.partition(_UNVERIFIED)
+        why = distrust(self.bootstrap, self.properties) if failed else ""
+        return f"{before}{failed}: {why}" if why else refusal
 
     def _manner(self) -> str:
         """Return how a connection is made: protocol, mechanism and user."""
@@ -230,10 +243,23 @@ def check_properties(properties: Mapping[str, str]) -> None:
     Raises
     ------
     UserError
-        It does not; the message names the property.
+        It does not, or a file that one names cannot be read; the message names the property.
     """
+    for name, path in properties.items():
+        if name in _FILES and path != "probe":
+            _check_readable(name, path)
     Cluster("", properties).producer({})
     Cluster("", properties).consumer({"group.id": "beatwire-check"}).close()
+
+
+def _check_readable(name: str, path: str) -> None:
+    """Check that a file or folder of a property can be read: librdkafka names neither it nor the cause."""
+    try:
+        Path(path).stat()
+        if not os.access(path, os.R_OK):
+            raise PermissionError(None, "no permission to read")
+    except (OSError, ValueError) as error:
+        raise UserError(f"kafka: expected {name} that can be read; got {path!r}: {reason(error)}") from None
 
 
 @contextlib.contextmanager
@@ -242,7 +268,13 @@ def _properties_checked() -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        raise UserError(f"kafka: expected properties that librdkafka accepts; got: {error.args[0].str()}") from None
+        text = error.args[0].str()
+        if _NO_MECHANISM in text:
+            raise UserError(
+                "kafka: expected sasl.mechanisms of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; got GSSAPI, "
+                "which it is where it is not set"
+            ) from None
+        raise UserError(f"kafka: expected properties that librdkafka accepts; got: {text}") from None
 
 
 def _plain(text: str) -> str:

@@ -217,7 +217,7 @@ def broker(cluster: Cluster) -> Check:
     try:
         existing = topics.topics_of(cluster, timeout_s=BROKER_TIMEOUT_S)
     except UserError as error:
-        if "got no answer" not in str(error):  # it answers, and refuses the connection
+        if "beatwire broker" not in str(error):  # it answers and refuses the connection, or closes it
             return Check("broker", WARNING, str(error).removeprefix("kafka: "))
         return Check("broker", MISSING, f"no answer at {cluster} in {BROKER_TIMEOUT_S:g} s", "beatwire broker")
     missing = [cluster.topic(name) for name in topics.TOPICS if name not in existing]

@@ -223,6 +223,7 @@ def _of_kafka(
 ) -> Iterator[dict[str, Any]]:
     """Yield the beats or the transitions of alerts that the topics hold."""
     from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka import topics
     from beatwire.kafka.reading.readers import read_to_end
     from beatwire.wire import ALERTS, BEATS, decode_beat
     from beatwire.wire.alerts import decode_alert
@@ -230,6 +231,7 @@ def _of_kafka(
 
     cluster = cluster_with_options(config, bootstrap, properties, prefix)
     topic = BEATS if kind is ResourceKind.OBSERVATION else ALERTS
+    topics.check_broker(cluster, [topic])
     for key, value in read_to_end(cluster, topic):
         if value:
             try:

@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.producer import Producer
 from beatwire.kafka.publishing.sender import Headers, Sender, weakly
-from beatwire.kafka.reachability import broker_responds
+from beatwire.kafka.reachability import Reachability
 
 _STUCK_S = 10.0
 _OUTAGE_S = 300.0
@@ -59,6 +59,7 @@ class LiveSender(Sender):
         self._progress_s = self._began_s = self._look_s = time.monotonic()
         self._broken = False  # the producer has ended by an error
         self.replaced = 0
+        self._reachability = Reachability(cluster)
         super().__init__(cluster, self._settings())
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
@@ -133,7 +134,7 @@ class LiveSender(Sender):
         if left and now_s - self._progress_s > self._outage_s:
             self._raise_undelivered(left)
         stuck = left > 0 and now_s - max(self._progress_s, self._began_s) > self._stuck_s
-        if self._broken or (stuck and broker_responds(self.cluster)):
+        if self._broken or (stuck and self._reachability.responds()):
             self._replace()
 
     def flush(self, timeout_s: float = _OUTAGE_S) -> None:
