@@ -1,9 +1,12 @@
 """The directory of streams against a dictionary: growth, collisions, invalid stream ids."""
 
+import logging
+
 import numpy as np
 import pytest
 from beatwire.records import Chunks
 from beatwire.records.columns import CHUNK_ID_HASH
+from beatwire.service.observing.scatter_log import EVERY_S, ScatterLog
 from beatwire.stages.support.streams.directory import Directory
 from draws import draws
 from hypothesis import given, settings
@@ -109,3 +112,34 @@ def test_the_partition_of_a_stream_is_that_of_its_last_chunk() -> None:
 def test_a_tick_without_chunks_adds_no_streams() -> None:
     slot, refused = Directory(1).find(decoded([]))
     assert (len(slot), refused) == (0, [])
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), max_size=5), max_size=12))
+def test_a_stream_that_comes_from_another_partition_in_three_ticks_is_scattered_once(
+    ticks: list[list[tuple[str, int]]],
+) -> None:
+    directory, last, moves = Directory(4), dict[str, int](), dict[str, int]()
+    for tick in ticks:
+        new, moved = {name for name, _ in tick} - last.keys(), set[str]()
+        directory.find(named([name for name, _ in tick], [partition for _, partition in tick]))
+        for name, partition in tick:
+            if name not in new and partition != last[name]:
+                moved.add(name)
+        last |= dict(tick)
+        moves |= {name: moves.get(name, 0) + 1 for name in moved}
+        assert sorted(directory.scattered) == sorted(name for name in moved if moves[name] == 3)
+
+
+def test_streams_in_several_partitions_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "beatwire")
+    directory, now_s = Directory(10), [0.0]
+    log = ScatterLog(lambda: directory, lambda: now_s[0])
+    for tick in range(20):
+        for names in (["bed-1"], ["bed-2", "bed-3", "bed-4", "bed-5"] if tick > 9 else []):
+            directory.find(named(names, [tick % 2] * len(names)))
+            log.note(None)
+        now_s[0] += EVERY_S / 12
+    assert [record.fields["streams"] for record in caplog.records] == [1, 4]
+    assert "1 stream ('bed-1'): workers and replays lose beats" in caplog.records[0].getMessage()
+    assert "4 streams ('bed-2', 'bed-3', 'bed-4', ...)" in caplog.records[1].getMessage()

@@ -30,6 +30,7 @@ from beatwire.service.observing.instruments import Instruments
 from beatwire.service.observing.logs import log_event, writes_json
 from beatwire.service.observing.metrics import MonitorAnswers
 from beatwire.service.observing.reject_log import RejectLog
+from beatwire.service.observing.scatter_log import ScatterLog
 from beatwire.service.observing.scorer_log import ScorerLog
 from beatwire.service.observing.server import Server
 from beatwire.service.observing.watchdog import Watchdog
@@ -94,6 +95,7 @@ def run_monitor(
     backend = patient(backend, score_within_s)
     pipeline = Pipeline(settings or Settings(), backend)
     pipeline.subscribe(pipeline.rejects, RejectLog().add)
+    pipeline.subscribe(pipeline.aligned, ScatterLog(lambda: pipeline.directory).note)
     if pipeline.model.network.scorer is not None:
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)

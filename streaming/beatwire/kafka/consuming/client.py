@@ -82,6 +82,7 @@ class GroupClient:
         self._unreachable, self._reachability = False, Reachability(cluster)
         self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
         self._received_s = self._checked_s = time.monotonic()
+        self._has_keys = True
         self._standing, self._said = Standing(topic), set[tuple[int | None, int]]()
         self.consumer = cluster.consumer(self._settings)
 
@@ -115,6 +116,7 @@ class GroupClient:
         if errors:
             self._note_errors(received)
         if messages:
+            self._note_key(messages[0])
             self._unreachable, self._received_s = False, time.monotonic()
         elif self._unreachable:
             self._unreachable = not self._reachability.responds()
@@ -229,6 +231,17 @@ class GroupClient:
                     "an error was received in place of messages of %s: %s", where, error.str(),
                     extra={"event": "error received", "fields": fields},
                 )  # fmt: skip
+
+    def _note_key(self, message: Message) -> None:
+        """Log once that a message has no key: each chunk of a stream then goes to any partition."""
+        partition = message.partition()
+        if self._has_keys and partition and message.key() is None and message.value() is not None:
+            self._has_keys = False
+            _LOGGER.warning(
+                "expected the stream id as the key of a message; got none in partition %s of %s: chunks of one stream "
+                "go to any partition, and workers and replays lose beats",
+                partition, self._topic, extra={"event": "no key", "fields": {"partition": partition}},
+            )  # fmt: skip
 
     def _raise_if_permanent(self, error: KafkaError) -> None:
         """Raise an error that does not pass; all others are left to librdkafka, which tries again."""

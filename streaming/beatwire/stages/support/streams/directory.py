@@ -20,6 +20,7 @@ from beatwire.stages.support.room import room_for
 from beatwire.stages.support.streams.partitions import has_moved
 
 LEAST_TABLE = 256  # rows; a power of two
+_MOVES = 3  # between partitions: more than of a stream that has moved, and is replayed
 
 
 def _empty_table(size: int) -> I64:
@@ -37,6 +38,8 @@ class Directory:
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
     partition    int32 [slots]: partition of the last chunk
     bundled      bool [slots]: a chunk came in a bundle, whose key and not the stream's own chose the partition
+    moves        uint8 [slots]: ticks in which a chunk came from another partition than the one before it; 255: or more
+    scattered    streams of which the last ``find`` found that they arrive in several partitions, once each
     claimed      slots that the last ``find`` gave to new streams
     counts       numbers of partitions that the topic of samples has had, the present one last; empty: unknown
     """
@@ -49,6 +52,8 @@ class Directory:
     id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     bundled: Bool = field(default_factory=lambda: np.zeros(64, np.bool_))
+    moves: U8 = field(default_factory=lambda: np.zeros(64, np.uint8))
+    scattered: list[str] = field(default_factory=list)
     claimed: list[int] = field(default_factory=list)
     counts: tuple[int, ...] = ()
     _table: I64 = field(default_factory=lambda: _empty_table(LEAST_TABLE))
@@ -117,11 +122,29 @@ class Directory:
                 if reason := reasons[raw]:
                     refused.append((i, reason))
             slot[unknown] = self.look_up(chunks.payload, chunks.ints[unknown])
+        self.partition[self.claimed] = -1
+        before = self.partition[slot]
         cpu.kernels.note_partition(slot, chunks.partition, self.partition)
+        self._note_moves(slot[(before != chunks.partition) & (before >= 0) & (slot >= 0)])
         if chunks.bundled is not None:
             now = (slot >= 0) & (chunks.message >= 0)
             self.bundled[slot[now][chunks.bundled[chunks.message[now]]]] = True
         return slot, refused
+
+    def _note_moves(self, slots: I64) -> None:
+        """Count that streams came from another partition; one that only moves, as partitions are added, does so once.
+
+        Parameters
+        ----------
+        slots
+            Of the chunks that did.
+        """
+        self.scattered.clear()
+        if not len(slots):
+            return
+        moved = np.unique(slots)
+        self.moves[moved] += self.moves[moved] < np.iinfo(np.uint8).max
+        self.scattered += [self.names[slot] for slot in moved[self.moves[moved] == _MOVES].tolist()]
 
     def _claim(self, raw: bytes, digest: int) -> str | None:
         """Give a new stream a slot; return why it cannot have one."""
@@ -139,7 +162,7 @@ class Directory:
         self.names[slot], self.keys[slot], self._digests[slot] = name, raw, digest
         self.ids[slot, : len(raw)] = np.frombuffer(raw, np.uint8)
         self.id_size[slot] = len(raw)
-        self.bundled[slot] = False
+        self.bundled[slot], self.moves[slot] = False, 0
         if 2 * self._entries >= len(self._table):
             self._enter_all()
         else:
@@ -161,7 +184,7 @@ class Directory:
 
     def _grow(self) -> None:
         more = room_for(self.capacity + 1)
-        for name in ("keys", "ids", "id_size", "partition", "bundled"):
+        for name in ("keys", "ids", "id_size", "partition", "bundled", "moves"):
             old = getattr(self, name)
             grown = np.full((more, *old.shape[1:]), b"" if name == "keys" else 0, old.dtype)
             grown[: len(old)] = old
