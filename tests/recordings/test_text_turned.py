@@ -80,8 +80,8 @@ def test_a_table_with_too_many_columns_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("between", [",", ", ", ";", " "])
-def test_a_cell_that_holds_a_recording_is_refused_with_its_line(tmp_path: Path, between: str) -> None:
-    path, write = tmp_path / "cell.csv", '"[{}]"'
+def test_a_cell_that_holds_a_recording_without_brackets_is_refused_with_its_line(tmp_path: Path, between: str) -> None:
+    path, write = tmp_path / "cell.csv", '"{}"'
     listed = between.join(f"{v:.4f}" for v in MV[0, :500])
     path.write_text(f"start,duration,ecg\n2024-03-05T11:22:33,10,{write.format(listed)}\n")
     with pytest.raises(UserError, match=r"cell.csv: line 2, column 'ecg': expected a number; got a list of 500"):

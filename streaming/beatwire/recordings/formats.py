@@ -101,6 +101,10 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
             raise UserError(
                 f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none"
             )
+        from beatwire.recordings.readers.listed import has_lists, read_listed  # with pandas, as the reader of tables
+
+        if has_lists(path):
+            return read_listed(path, fs, column, gain)
         return None
     read = _reader(path.name, found)
     return read(path, fs, column, gain) if found in (PARQUET, ARROW, JSON, NUMPY, MATLAB) else read(path)

@@ -18,8 +18,9 @@ from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, meaning
+from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.readers.stated import stated_names, stated_rate, stated_units
-from beatwire.recordings.record import MAX_LEADS, Recording
+from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 
 _SHOWN = 3  # names in an error
 _MOST = 200  # arrays that are looked at
@@ -75,7 +76,8 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{path.name}: expected a MATLAB file; got: {got}") from None
     named = {name: value for name, value in opened.items() if not name.startswith("__")}
-    return recording_of_arrays(path, dict(_flat(named)), fs, column, gain)
+    chosen, column = one_of_several(path.name, named, column)
+    return recording_of_arrays(path, dict(_flat(chosen)), fs, column, gain)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -117,8 +119,7 @@ def recording_of_arrays(
     samples |= clocks if samples else {}
     if no_clock := [n for n, a in arrays.items() if a.dtype.kind in "Mm" and a.size > 1 and n not in clocks]:
         notes.append(f"left out: {', '.join(map(repr, no_clock))} (times, but not one a sample that rises)")
-    if left := [n for n, a in numeric.items() if n not in samples and max(a.shape) >= longest]:
-        notes.append(f"left out: {', '.join(map(repr, left))} (others are called like a lead)")
+    notes += _left_out(numeric, samples, longest)
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
         samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and _rises(a))}
         column = None
@@ -152,7 +153,8 @@ def recording_of_arrays(
             np.ascontiguousarray(rows), fs, leads=given, units=units, gain=gain, column=column, where=where
         )
     elif rows is None and len(samples) == 1 and (units or not each):
-        (one,) = samples.values()
+        ((name, one),) = samples.items()
+        column = None if column == name else column
         recording = from_array(
             one, fs, leads=stated_names(arrays, 1), units=units, gain=gain, column=column, where=where
         )
@@ -170,6 +172,20 @@ def _is_clock(times: Any, length: int) -> bool:
         return False
     steps = np.diff(np.ravel(times).astype(np.int64))
     return bool((steps >= 0).all() and (steps > 0).any())
+
+
+def _left_out(numeric: Mapping[str, Any], samples: Mapping[str, Any], longest: int) -> list[str]:
+    """Return notes about arrays that would be leads if they were longer, or called so."""
+    short = [n for n, a in numeric.items() if n not in samples and _is_short(n, a, longest)]
+    others = [n for n, a in numeric.items() if n not in samples and max(a.shape) >= longest]
+    reasons = {f"fewer than the {longest:,} values of the others": short, "others are called like a lead": others}
+    return [f"left out: {', '.join(map(repr, left))} ({why})" for why, left in reasons.items() if left]
+
+
+def _is_short(name: str, values: Any, longest: int) -> bool:
+    """Return True if an array would be a lead if it were longer."""
+    is_lead = meaning(name.rpartition(".")[2]) is Meaning.LEAD and max(values.shape) >= MIN_RATE_HZ
+    return bool(max(values.shape) < longest and (is_lead or (values.ndim == 1 and 2 * values.size > longest)))
 
 
 def _rises(values: Any) -> bool:

@@ -19,18 +19,23 @@ from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.names import is_time_name
 from beatwire.recordings.readers.arrays import recording_of_arrays
+from beatwire.recordings.readers.fhir import signals_of
+from beatwire.recordings.readers.several import check_packets, one_of_several
 from beatwire.recordings.readers.stated import stated_rate, stated_units
 from beatwire.recordings.record import MAX_LEADS, Recording
+from beatwire.recordings.signals import Signals
 
-_MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 28
 _FEWEST_PACKETS = 5
 _DEEPEST = 5
 _SHOWN = 40
-_FEWEST_NUMBERS, _CODES = 50, ("E", "U", "L")  # of samples in a text; error, above and below the limits of detection
+_FEWEST_NUMBERS = 50  # of samples in a text
 _SAME_RATE = 0.01
+_SCALING = re.compile(r"(?:millivolts_?)?scaling_?factor", re.IGNORECASE)  # units in a millivolt
+_WAVEFORM = re.compile(r"waveform_?samples", re.IGNORECASE)
 
 
-def read_json(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+def read_json(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording | Signals:
     """Read JSON; parameters as for :func:`beatwire.recordings.read_recording`.
 
     Raises
@@ -39,17 +44,26 @@ def read_json(path: Path, fs: float | None, column: str | None, gain: float | No
         It is damaged, too large, or holds no samples or several recordings.
     """
     where, size = path.name, path.stat().st_size
-    if size > _MOST_BYTES:
+    if size > MOST_BYTES:
         got = f"{size >> 20} MiB: save its samples as CSV or Parquet"
-        raise UserError(f"{where}: expected JSON of at most {_MOST_BYTES >> 20} MiB; got {got}")
+        raise UserError(f"{where}: expected JSON of at most {MOST_BYTES >> 20} MiB; got {got}")
     document, notes = _parsed(where, path.read_bytes())
+    sampled = signals_of(path, document, fs)
+    if sampled is not None:
+        return sampled
+    document, column = one_of_several(where, document, column)
+    return recording_of(path, document, notes, fs, column, gain)
+
+
+def recording_of(
+    path: Path, document: Any, notes: tuple[str, ...], fs: float | None, column: str | None, gain: float | None
+) -> Recording:
+    """Return the recording of a document; parameters as for :func:`beatwire.recordings.read_recording`."""
+    where = path.name
     facts: dict[str, Any] = {}
     table = _table(where, document, facts)
     arrays = {name: np.asarray(value) for name, value in facts.items()}
-    uv = [
-        float(a) for name, a in arrays.items() if name.endswith("uv_per_unit") and a.dtype.kind in "iuf" and a.ndim == 0
-    ]
-    gain = 1000.0 / uv[0] if gain is None and uv and uv[0] > 0 else gain
+    gain = _stated_gain(arrays) if gain is None else gain
     if table is None:
         if not any(a.ndim for a in arrays.values()):
             raise UserError(f"{where}: expected samples in JSON; got none: no list of numbers, and no list of objects")
@@ -68,6 +82,15 @@ def read_json(path: Path, fs: float | None, column: str | None, gain: float | No
         if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
             notes += (f"it states {hz:g} Hz, its times give {recording.rate_hz:.7g} Hz",)
     return replace(recording, name=path.stem, leads=_short(recording.leads), notes=(*notes, *recording.notes))
+
+
+def _stated_gain(arrays: Mapping[str, Any]) -> float | None:
+    """Return the units in a millivolt that a document of ours, or of Fitbit and Google Health, states."""
+    numbers = {name.rpartition(".")[2]: float(a) for name, a in arrays.items() if a.dtype.kind in "iuf" and a.ndim == 0}
+    if numbers.get("uv_per_unit", 0.0) > 0:
+        return 1000.0 / numbers["uv_per_unit"]
+    found = [number for name, number in numbers.items() if _SCALING.fullmatch(name) and number > 0]
+    return found[0] if found and any(_WAVEFORM.fullmatch(name.rpartition(".")[2]) for name in arrays) else None
 
 
 def _parsed(where: str, content: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -134,6 +157,7 @@ def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> p
     lengths = [len(row[lists[0]]) if isinstance(row.get(lists[0]), list) else 0 for row in rows]
     if len(rows) < _FEWEST_PACKETS or sum(n != lengths[0] for n in lengths[:-1]) > len(lengths) // 2:
         raise UserError(f"{where}: expected one recording; got {len(rows)} lists of samples: save one of them alone")
+    check_packets(where, rows, lists, lengths)
     found: dict[str, list[Any]] = {name: [] for name in rows[0]}
     for number, (row, length) in enumerate(zip(rows, lengths, strict=True), 1):
         for name, values in found.items():
@@ -209,14 +233,12 @@ def _flat(prefix: str, document: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _listed(value: Any) -> Any:
-    """Return a text of many numbers between blanks or commas, as FHIR writes samples, as their list."""
+    """Return a text of many numbers between blanks or commas, as their list."""
     if not isinstance(value, str) or len(value) < 2 * _FEWEST_NUMBERS:
         return value
     cells = re.split(r"[\s,;]+", value.strip(" [](){}"))
     try:
-        return (
-            value if len(cells) < _FEWEST_NUMBERS else [float(cell) if cell not in _CODES else np.nan for cell in cells]
-        )
+        return value if len(cells) < _FEWEST_NUMBERS else [float(cell) for cell in cells]
     except ValueError:
         return value
 

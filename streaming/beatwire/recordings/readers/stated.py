@@ -18,9 +18,10 @@ from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 
 _RECORDING = r"(?:(?:ecg|ekg|adc|daq|data|signals?|sig|acq\w*|rec|record\w*|device|channels?|leads?|ch)[_ ])?"
 _SAMPLING = r"f_?s|fsamp|s_?freq|sf|sr|srate|fs_?(?:ecg|hz)|samp\w*_?rate(?:_hz)?|samp\w*_?freq\w*"
-_OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz)", re.IGNORECASE)
+_OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz|hertz)", re.IGNORECASE)
 _ANY = re.compile(rf"(?:.*[_ ])?(?:{_SAMPLING})", re.IGNORECASE)  # of another time, or another signal
 _INTERVAL = re.compile(r"(?:.*_)?(?:dt|delta_?t|samp\w*_?(?:interval|period))|interval", re.IGNORECASE)  # s
+_DURATION = re.compile(rf"{_RECORDING}duration(?:_?s(?:ec(?:onds)?)?)?", re.IGNORECASE)  # s
 _ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
 _LEADS = re.compile(
     r"(?:.*_)?(?:leads?|channels?|(?:lead|channel|ch|sig|signal|column)_?(?:names?|labels?))", re.IGNORECASE
@@ -45,6 +46,7 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     if is_interval:
         rates = {n: [1 / s for s in several if s] for n, several in numbers.items() if _INTERVAL.fullmatch(_last(n))}
         rates = {n: several for n, several in rates.items() if several and all(map(_is_rate, several))}
+    rates = rates or _by_duration(arrays, numbers)
     stated = {hz for several in rates.values() for hz in several}
     if len(stated) > 1 and fs is None:
         got = ", ".join(f"{hz:g} Hz by its {n!r}" for n, several in rates.items() for hz in dict.fromkeys(several))
@@ -59,6 +61,13 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
+
+
+def _by_duration(arrays: Mapping[str, Any], numbers: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """Return the rate by a duration in seconds, if it is a whole number of Hz."""
+    longest = max((max(a.shape, default=0) for a in arrays.values() if a.dtype.kind in "iuf"), default=0)
+    found = {n: longest / several[0] for n, several in numbers.items() if _DURATION.fullmatch(_last(n)) and several[0]}
+    return {n: [hz] for n, hz in found.items() if _is_rate(hz) and hz == round(hz)}
 
 
 def stated_units(arrays: Mapping[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -77,7 +78,7 @@ class Layout:
     skip_blank: bool = True
     scale: StatedScale = NOT_STATED
 
-    @property
+    @cached_property
     def digits(self) -> tuple[int, ...]:
         """Columns of dates in digits that float64 would round: ``20260305095955.004``."""
         return tuple(k for k, cell in enumerate(self.first_row) if is_date_in_digits(cell))

@@ -1,0 +1,160 @@
+"""Samples in resources of FHIR: the SampledData of an Observation, or of Observations in a Bundle.
+
+A value is ``origin + factor * number``, in the unit of the origin; R4 states a period in milliseconds, R5 an interval
+and its unit. E, U and L are samples without a value. The components of an Observation are leads, as are Observations
+of one time whose leads differ.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.signals import Signal, Signals, of_digital
+from beatwire.records import F64
+
+_NO_VALUE = ("E", "U", "L")  # an error, above and below the limits of detection
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}  # of UCUM
+_PER_SECOND = {"Hz": 1.0, "kHz": 1e3, "/s": 1.0}
+_LEAD = re.compile(r"MDC_ECG_(?:LEAD|ELEC_POTL)_(\w+)")
+_CODES = {"131329": "I", "131330": "II", "131389": "III", "131390": "aVR", "131391": "aVL", "131392": "aVF"} | {
+    str(131330 + k): f"V{k}" for k in range(1, 7)
+}  # fmt: skip  # of ISO/IEEE 11073
+_DEEPEST = 20
+_SHOWN = 3
+
+
+class _Sampled(NamedTuple):
+    """The samples of one element: the number of its resource, what describes it, and the element."""
+
+    resource: int
+    owner: Mapping[str, Any]
+    samples: Mapping[str, Any]
+
+
+def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
+    """Return the signals of a document; None if it holds no SampledData.
+
+    Raises
+    ------
+    UserError
+        They are several recordings, state no rate, or are damaged.
+    """
+    where = path.name
+    resources: list[Mapping[str, Any]] = []
+    found = list(_sampled(document, {}, resources, 0))
+    if not found:
+        return None
+    signals = [signal for one in found for signal in _signals(where, one, fs)]
+    holders = sorted({one.resource for one in found})
+    names = [signal.name for signal in signals]
+    is_one = len({(s.length, s.rate_hz) for s in signals}) == 1 and len(set(names)) == len(names) and all(names)
+    times = {str(resources[k].get("effectiveDateTime") or resources[k].get("effectivePeriod")) for k in holders}
+    if len(holders) > 1 and not (is_one and len(times) == 1):
+        ids = [str(resources[k].get("id") or f"number {n}") for n, k in enumerate(holders, 1)]
+        got = ", ".join(ids[:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
+        raise UserError(
+            f"{where}: expected one recording; got {len(ids)} resources with samples, {got}: save one of them alone"
+        )
+    if len(set(filter(None, names))) < len(list(filter(None, names))):
+        twice = next(name for name in names if name and names.count(name) > 1)
+        raise UserError(f"{where}: expected the samples of a lead in one piece; got several of {twice!r}")
+    return Signals(where, path.stem, tuple(signals), rate_of="its period", many=True)
+
+
+def _sampled(
+    value: Any, owner: Mapping[str, Any], resources: list[Mapping[str, Any]], depth: int
+) -> Iterator[_Sampled]:
+    """Yield the SampledData within a value; resources that are met are added."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        if "resourceType" in value or not resources:
+            resources.append(value)
+        number = len(resources) - 1
+        for key, one in value.items():
+            if isinstance(one, Mapping) and isinstance(one.get("origin"), Mapping):
+                yield _Sampled(number, owner if key == "SampledData" else value, one)
+            else:
+                yield from _sampled(one, value, resources, depth + 1)
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        for one in value:
+            yield from _sampled(one, owner, resources, depth + 1)
+
+
+def _signals(where: str, one: _Sampled, fs: float | None) -> list[Signal]:
+    """Return the signal of an element, or one for each of its dimensions."""
+    stated = one.samples
+    name = _name(one.owner)
+    called = f"{where}: SampledData{f' of {name}' if name else ''}"
+    factor = _number(called, "factor", stated.get("factor", 1))
+    origin, count = stated["origin"], int(_number(called, "dimensions", stated.get("dimensions", 1)))
+    values = _values(called, stated.get("data"))
+    if count < 1 or len(values) % count or factor == 0:
+        raise UserError(f"{called}: expected {count} dimensions and a factor; got {len(values)} numbers, {factor:g}")
+    rate_hz = _rate(called, stated, fs)
+    unit = uv_per_unit_of(str(origin.get("code") or origin.get("unit") or ""))
+    zero = _number(called, "origin", origin.get("value", 0))
+    names = [name] if count == 1 else [f"{name or 'lead'} {k}" for k in range(count)]
+    return [
+        of_digital(values[k::count], name, rate_hz, factor, zero, unit) for k, name in enumerate(names)
+    ]  # fmt: skip
+
+
+def _values(where: str, text: Any) -> F64:
+    """Return the numbers of a text, NaN for a code."""
+    if not isinstance(text, str):
+        raise UserError(f"{where}: expected data as a text of numbers; got {type(text).__name__}")
+    cells = text.split()
+    try:
+        return np.array([np.nan if cell in _NO_VALUE else float(cell) for cell in cells], np.float64)
+    except ValueError as error:
+        raise UserError(f"{where}: expected numbers, E, U or L; got: {str(error)[:80]}") from None
+
+
+def _rate(where: str, stated: Mapping[str, Any], fs: float | None) -> float:
+    """Return the sampling rate that an element states; else that of the user."""
+    if "offsets" in stated:
+        raise UserError(f"{where}: expected samples at even intervals; got offsets")
+    if "period" in stated:
+        step, unit = _number(where, "period", stated["period"]), "ms"
+    elif "interval" in stated:
+        step, unit = _number(where, "interval", stated["interval"]), str(stated.get("intervalUnit") or "")
+    elif fs is not None:
+        return fs
+    else:
+        raise UserError(f"{where}: expected a period or an interval; got none: give --fs, in Hz")
+    hz = (
+        step * _PER_SECOND[unit]
+        if unit in _PER_SECOND
+        else 1 / (step * _SECONDS[unit])
+        if unit in _SECONDS and step
+        else 0
+    )
+    if not hz > 0:
+        raise UserError(f"{where}: expected an interval in a unit of time or in Hz; got {step:g} {unit!r}")
+    return float(f"{hz:.9g}")
+
+
+def _number(where: str, name: str, value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value):
+        return float(value)
+    raise UserError(f"{where}: expected a number as {name}; got {str(value)[:40]!r}")
+
+
+def _name(owner: Mapping[str, Any]) -> str:
+    """Return the lead that a code states; empty if it states none."""
+    code = owner.get("code")
+    codings = code.get("coding") if isinstance(code, Mapping) else None
+    codings = [one for one in codings if isinstance(one, Mapping)] if isinstance(codings, list) else []
+    texts = [str(one.get(key) or "") for one in codings for key in ("display", "code")]
+    for text in texts:
+        lead = _LEAD.fullmatch(text)
+        if lead is not None or text in _CODES:
+            return lead[1] if lead is not None else _CODES[text]
+    said = [str(code.get("text") or "")] if isinstance(code, Mapping) else []
+    return next((text.strip() for text in (*said, *texts) if text.strip() and not text.startswith("MDC_")), "")

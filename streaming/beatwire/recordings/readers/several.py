@@ -1,0 +1,122 @@
+"""Several recordings in one document: one of them is chosen, or all are refused.
+
+Objects beside each other are recordings if each has samples, and a rate, a time or a person of its own, or several
+lists of samples; leads and sensors are named as such. Lists of samples one after the other are packets of one recording
+if they are short, or if times or a count show that one follows the other.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.clocktext import seconds_of
+from beatwire.recordings.columns.names import Meaning, is_time_name, meaning
+from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
+
+_FEWEST = 50  # numbers in a list of samples
+_DEEPEST = 4
+_OWN = re.compile(
+    r"(?:.*_)?(?:f_?s|hz|s?freq\w*|s?rate|samp\w*|dates?|start\w*|time|date_?time|time_?stamp|recorded\w*|patient\w*|"
+    r"subject\w*|person|session\w*|record\w*)", re.IGNORECASE,
+)  # fmt: skip
+_CHANNEL = re.compile(
+    r"(?:ch|chan|channels?|leads?|signals?|sig|sensors?|electrodes?|traces?|data|samples?|values?)?[ _-]?\d{0,2}",
+    re.IGNORECASE,
+)
+_SHOWN = 3
+_LONG = 1000  # samples in a list that may be a recording
+_EVEN = 0.1  # of the usual step, by which times of packets may differ
+_COUNT = re.compile(r"(?:.*_)?(?:packets?|seq\w*|count\w*|index|blocks?|chunks?|first|no|number|n)", re.IGNORECASE)
+
+
+def one_of_several(where: str, document: Any, column: str | None) -> tuple[Any, str | None]:
+    """Return a document with one recording, and the columns that are wanted in it.
+
+    Raises
+    ------
+    UserError
+        It holds several recordings, and ``column`` names none of them.
+    """
+    found = _several(document, "", 0)
+    if not found:
+        return document, column
+    wanted = [(column or "").split(",")[0].strip()] if column else []
+    for name, value in found.items():
+        if any(one == name or one.startswith(f"{name}.") for one in wanted):
+            if column == name:
+                return value, None
+            return value, ",".join(one.strip().removeprefix(f"{name}.") for one in (column or "").split(","))
+    names = list(found)
+    got = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    raise UserError(f"{where}: expected one recording; got {len(names)}, {got}: choose with --column {names[0]}")
+
+
+def _several(document: Any, prefix: str, depth: int) -> dict[str, Mapping[str, Any]]:
+    """Return the recordings beside each other in a document, by their names; none if there are not several."""
+    if not isinstance(document, Mapping) or depth > _DEEPEST:
+        return {}
+    named = {f"{prefix}{key}": value for key, value in document.items() if isinstance(value, Mapping)}
+    found = {name: value for name, value in named.items() if _is_recording(name.rpartition(".")[2], value)}
+    if len(found) > 1:
+        return found
+    for name, value in named.items():
+        if within := _several(value, f"{name}.", depth + 1):
+            return within
+    return {}
+
+
+def _is_recording(name: str, value: Mapping[str, Any]) -> bool:
+    """Return True if an object is a recording rather than a lead, a sensor or a table."""
+    lists = _lists("", value, 0)
+    what = meaning(name)
+    if _CHANNEL.fullmatch(name) or what in (Meaning.LEAD, Meaning.VOLTAGE):
+        return False
+    if what is Meaning.OTHER and not any(meaning(one) is Meaning.LEAD for one in lists):
+        return False
+    has_own = any(_OWN.fullmatch(str(key)) and np.ndim(one) == 0 for key, one in value.items())
+    return len(lists) > 1 or (len(lists) == 1 and has_own)
+
+
+def _lists(name: str, value: Any, depth: int) -> list[str]:
+    """Return the names of lists of samples within a value."""
+    if isinstance(value, list):
+        is_one = len(value) >= _FEWEST and isinstance(value[0], int | float | list | None)
+        return [name] if is_one and not isinstance(value[0], bool) else []
+    if isinstance(value, np.ndarray):
+        return [name] if value.dtype.kind in "iuf" and value.size >= _FEWEST else []
+    if not isinstance(value, Mapping) or depth > _DEEPEST:
+        return []
+    return [found for key, one in value.items() for found in _lists(str(key), one, depth + 1)]
+
+
+def check_packets(where: str, rows: list[dict[str, Any]], lists: list[str], lengths: list[int]) -> None:
+    """Raise UserError if rows that hold lists of samples are recordings of their own, not packets of one."""
+    if float(np.median(lengths)) < _LONG:
+        return
+    names = [name for name in rows[0] if name not in lists and (is_time_name(name) or _COUNT.fullmatch(name))]
+    if not any(_is_even([row.get(name) for row in rows], float(np.median(lengths))) for name in names):
+        raise UserError(
+            f"{where}: expected one recording; got {len(rows)} lists of {round(float(np.median(lengths))):,} samples, "
+            "without times or a count that show them to follow each other: save one of them alone"
+        )
+
+
+def _is_even(values: list[Any], samples: float) -> bool:
+    """Return True if the times, or the counts, of packets of so many samples rise in even steps but for a few."""
+    texts = [isinstance(value, str) for value in values]
+    numbers: Any = values
+    if all(texts):
+        numbers = seconds_of(pd.Series(values))
+    elif any(texts) or any(not isinstance(value, int | float) for value in values):
+        return False
+    if numbers is None:
+        return False
+    steps = np.diff(np.asarray(numbers, np.float64))
+    usual = float(np.median(steps))
+    if all(texts) and not (usual > 0 and MIN_RATE_HZ <= samples / usual <= MAX_RATE_HZ):
+        return False
+    return usual > 0 and float(np.mean(np.abs(steps - usual) <= _EVEN * usual)) >= 0.8

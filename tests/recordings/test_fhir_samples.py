@@ -1,0 +1,113 @@
+"""SampledData of FHIR: rate, scale, leads and missing samples of a known ECG."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.recordings import read_blocks, read_recording
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import heart, message_of
+
+RATE_HZ = 250.0
+MV = np.stack([heart(RATE_HZ, seconds=8), -heart(RATE_HZ, seconds=8), heart(RATE_HZ, seconds=8) / 2])
+LEADS = [("MDC_ECG_LEAD_I", "131329"), ("MDC_ECG_ELEC_POTL_V1", "131331"), ("MDC_ECG_LEAD_aVR", "131390")]
+NAMES = ("I", "V1", "aVR")
+CLOCKS: list[dict[str, Any]] = [
+    {"period": 4}, {"interval": 4, "intervalUnit": "ms"}, {"interval": 250, "intervalUnit": "Hz"},
+    {"interval": 4000, "intervalUnit": "us"},
+]  # fmt: skip
+UNITS = {"mV": 1.0, "uV": 1000.0, "V": 0.001}
+
+
+def sampled(mv: np.ndarray, unit: str, factor: float, zero: float, clock: dict[str, Any]) -> dict[str, Any]:
+    """Return SampledData whose steps are ``factor`` microvolts; ``zero`` is the origin in millivolts."""
+    per = UNITS[unit] * factor / 1000
+    counts = np.rint((mv - zero) * UNITS[unit] / per).astype(int)
+    data = " ".join(map(str, counts.T.reshape(-1)))
+    origin, dimensions = {"value": zero * UNITS[unit], "code": unit}, 1 if mv.ndim == 1 else len(mv)
+    return {"origin": origin, "factor": per, "dimensions": dimensions, "data": data} | clock
+
+
+def observation(elements: list[dict[str, Any]], *, coded: bool = False) -> dict[str, Any]:
+    codes = [{"coding": [{"code": code} if coded else {"code": "x", "display": text}]} for text, code in LEADS]
+    components = [{"code": c, "valueSampledData": e} for c, e in zip(codes, elements, strict=False)]
+    return {"resourceType": "Observation", "id": "ekg", "effectiveDateTime": "2026-03-05", "component": components}
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    units=st.lists(st.sampled_from(list(UNITS)), min_size=3, max_size=3),
+    factors=st.lists(st.sampled_from([0.5, 1.0, -1.0, 2.5]), min_size=3, max_size=3),
+    zero=st.sampled_from([0.0, -2.048, 0.3]), clock=st.sampled_from(CLOCKS), coded=st.booleans(),
+    shape=st.sampled_from(["observation", "bundle", "bundle of leads"]),
+)  # fmt: skip
+def test_leads_have_the_rate_and_the_scale_that_each_states(
+    units: list[str], factors: list[float], zero: float, clock: dict[str, Any], coded: bool, shape: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / "fhir.json"
+    elements = [sampled(mv, unit, by, zero, clock) for mv, unit, by in zip(MV, units, factors, strict=True)]
+    one: Any = observation(elements, coded=coded)
+    if shape != "observation":
+        parts = one["component"] if shape == "bundle of leads" else [one]
+        parts = [{"resourceType": "Observation", "effectiveDateTime": "2026-03-05"} | part for part in parts]
+        one = {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "p"}}]}
+        one["entry"] += [{"resource": part} for part in parts]
+    path.write_text(json.dumps(one))
+    recording = read_recording(path)
+    assert (recording.rate_hz, recording.leads) == (RATE_HZ, NAMES)
+    got = recording.samples * recording.uv_per_unit / 1000
+    expected = MV - np.median(MV - got, axis=1, keepdims=True)  # a scale may subtract an offset, and says so
+    assert np.abs(got - expected).max() < 0.003
+    joined = np.concatenate([block.samples for block in read_blocks(path, samples=2000)], axis=1)
+    assert np.array_equal(joined, recording.samples)
+
+
+def test_dimensions_are_leads_and_codes_are_no_values(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    one = sampled(MV, "uV", 1.0, 0.0, {"period": 4})
+    one["data"] = " ".join(["E", "U", "L", *one["data"].split()[3:]])
+    path.write_text(json.dumps({"resourceType": "Observation", "valueSampledData": one}))
+    recording = read_recording(path)
+    assert recording.leads == ("lead 0", "lead 1", "lead 2")
+    assert (recording.samples[:, 0] == -32768).all()
+    np.testing.assert_allclose(recording.samples[:, 1:] / 1000, MV[:, 1:], atol=0.001)
+
+
+ONE = sampled(MV[0], "mV", 1.0, 0.0, {"period": 4})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"period": None}, "expected a number as period; got 'None'"),
+        ({"period": 0}, "expected an interval in a unit of time or in Hz; got 0 'ms'"),
+        ({"dimensions": 3}, "expected 3 dimensions and a factor; got 2000 numbers"),
+        ({"data": "1 2 x"}, "expected numbers, E, U or L; got: could not convert"),
+        ({"data": None}, "expected data as a text of numbers; got NoneType"),
+        ({"factor": "a"}, "expected a number as factor; got 'a'"),
+        ({"offsets": "1 2"}, "expected samples at even intervals; got offsets"),
+    ],
+)
+def test_damaged_samples_are_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"resourceType": "Observation", "valueSampledData": ONE | change}))
+    assert message_of(path).startswith(f"x.json: SampledData: {message}")
+
+
+def test_a_rate_may_be_given_and_two_recordings_or_pieces_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    alone = {key: value for key, value in ONE.items() if key != "period"}
+    path.write_text(json.dumps({"resourceType": "Observation", "valueSampledData": alone}))
+    assert message_of(path) == "x.json: SampledData: expected a period or an interval; got none: give --fs, in Hz"
+    assert read_recording(path, fs=250).rate_hz == RATE_HZ
+    path.write_text(json.dumps({"resourceType": "Bundle", "entry": [{"resource": observation([ONE])}] * 2}))
+    assert message_of(path).startswith("x.json: expected one recording; got 2 resources with samples, ekg, ekg: save")
+    twice = observation([ONE, ONE])
+    twice["component"][1]["code"] = twice["component"][0]["code"]
+    path.write_text(json.dumps(twice))
+    assert message_of(path) == "x.json: expected the samples of a lead in one piece; got several of 'I'"
