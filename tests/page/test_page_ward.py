@@ -258,6 +258,35 @@ def test_beats_of_a_device_whose_clock_was_set_back_are_those_by_its_present_clo
     assert [row["time_us"] - START_US for row in found["bed-1"]] == [1_000_000, 2_000_000]
 
 
+def test_a_stream_of_which_neither_a_beat_nor_a_reason_comes_is_said_not_to_be_analysed() -> None:
+    ward = Ward()
+
+    def after(seconds: int, *heard: Record, step: int = 1) -> list[str]:
+        """Send samples each second; return the streams that are not analysed then."""
+        nonlocal now_s
+        for _ in range(0, seconds, step):
+            now_s += step
+            send(ward, "bed-1", "bed-2", first=250 * now_s, now_us=START_US + now_s * 1_000_000)
+            ward.add_records(heard)
+        part = ward.part("", 0, 64, START_US + now_s * 1_000_000)
+        found = [bed["stream"] for bed in part["beds"] if bed["state"] == "not analysed"]
+        assert part["unanalysed"] == len(found)
+        return sorted(found)
+
+    now_s = 0
+    assert after(15) == []
+    assert after(3) == ["bed-1", "bed-2"], "no monitor runs"
+    assert after(20, beat("bed-1", 0.0)) == ["bed-2"]
+    assert after(1, alert("bed-2", "lead off")) == []
+    assert after(20, beat("bed-1", 1.0)) == []
+    assert after(1, beat("bed-1", 1.0), alert("bed-2", "lead off", "off"), alert("bed-2", "asystole", "latched")) == [
+        "bed-2"
+    ]
+    assert after(18, beat("bed-2", 1.0)) == ["bed-1"], "the worker of one of them has ended"
+    assert after(18, alert("bed-1", "tachycardia")) == ["bed-1", "bed-2"], "an alert that is left explains nothing"
+    assert after(90, step=30) == [], "chunks of half a minute come late, not samples without a monitor"
+
+
 def test_the_log_of_beats_is_bounded_and_keeps_the_newest() -> None:
     log, at = BeatLog(most=6_000), START_US / 1e6
     one = {"scored_by": "history", "score": 1.0, "quality": 1.0, "prematurity": None}

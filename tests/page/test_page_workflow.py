@@ -149,3 +149,20 @@ def test_an_address_that_somebody_typed_is_a_name(browser: Browser, page: Dashbo
     with Feed(page, [heart("50%")]), opened(browser, page.url + "#/bed/50%") as seen:
         expect(seen.locator("#bed h1")).to_have_text("50%")
         drawn(seen, "50%")
+
+
+def test_a_page_without_a_monitor_says_so_until_there_is_one(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1"), heart("bed-2")]) as feed, opened(browser, page.url) as seen:
+        newest = drawn(seen, "bed-1")["newest"]
+        page.ward.unanalysed.patience_us = 0
+        expect(seen.locator("#banner")).to_have_text(re.compile("^2 of 2 not analysed. Neither beats nor alerts"))
+        expect(seen.locator("#announce")).to_contain_text("Medium alarm. Neither beats")
+        expect(seen).to_have_title("Not analysed - beatwire")
+        expect(tile(seen, "bed-2").locator(".tile-state")).to_have_text("not analysed: no beats, no alerts")
+        page.ward.add_records([alert("bed-1", "asystole")])
+        expect(seen).to_have_title("*** bed-1 asystole - beatwire")
+        expect(seen.locator("#banner")).to_contain_text("1 of 2")
+        feed.page.ward.unanalysed.patience_us = 1 << 60
+        page.ward.add_records([beat("bed-2", newest / 250.0)])
+        expect(seen.locator("#banner")).to_be_hidden()
+        expect(tile(seen, "bed-2").locator(".tile-state")).to_be_hidden()

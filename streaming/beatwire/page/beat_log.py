@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from beatwire.kafka.reading.follower import Record
 from beatwire.stages.score import ANOMALOUS
+from beatwire.wire.avro import decode_beat
+from beatwire.wire.names import BEATS
 
 MOST_BEATS = 1_500_000
 KEPT_S = 600.0
@@ -103,6 +106,18 @@ class BeatLog:
         rows = np.zeros(size, BEAT)
         rows[: self.total] = self._rows[: self.total]  # a log that still grows has not wrapped
         self._rows = rows
+
+
+def decoded(records: Iterable[Record]) -> list[dict[str, Any] | None]:
+    """Return the beats among the records; None for one that cannot be read."""
+    beats: list[dict[str, Any] | None] = []
+    for record in records:
+        if record.topic == BEATS and record.value:
+            try:
+                beats.append(decode_beat(record.value))
+            except ValueError:
+                beats.append(None)
+    return beats
 
 
 def class_of(row: Any) -> str:

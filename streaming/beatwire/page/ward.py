@@ -15,12 +15,12 @@ import numpy as np
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.kafka.reading.follower import Record
 from beatwire.page.alerts import Alerts
-from beatwire.page.beat_log import BeatLog, as_json
+from beatwire.page.beat_log import BeatLog, as_json, decoded
 from beatwire.page.protocol import Block
 from beatwire.page.traces import Traces
+from beatwire.page.unanalysed import Unanalysed, explains
 from beatwire.records import I16, I64, RawTick
-from beatwire.wire.avro import decode_beat
-from beatwire.wire.names import ACKS, ALERTS, BEATS
+from beatwire.wire.names import ACKS, ALERTS
 
 Key = tuple[tuple[bool, int, str], ...]  # of a stream id, for sorting
 STALE_US = round(RULES[NUMBERS["no data"]].default * 1e6)
@@ -37,6 +37,8 @@ class Ward:
         Each is called with the streams whose alerts changed, on the reader's thread.
     connected : bool
         False while no broker answers.
+    unanalysed : Unanalysed
+        When streams were heard of.
     """
 
     def __init__(self, traces: Traces | None = None) -> None:
@@ -47,6 +49,7 @@ class Ward:
         self._rank: I64 = np.zeros(0, np.int64)  # by slot, of the highest alert in force
         self.listeners: list[Callable[[set[str]], None]] = []
         self.connected = True
+        self.unanalysed = Unanalysed()
 
     @property
     def figures(self) -> dict[str, int]:
@@ -62,11 +65,13 @@ class Ward:
     def add_samples(self, tick: RawTick) -> None:
         """Add messages of ``ecg.samples``."""
         with self._lock:
+            before_us = self._traces.ints["arrived_us"].copy()
             self._list(self._traces.add(tick))
+            self.unanalysed.add_chunks(before_us, self._traces.ints["arrived_us"], STALE_US, tick.now_us)
 
     def add_records(self, records: Sequence[Record]) -> None:
         """Add messages of the other topics."""
-        beats = _decoded(records)  # before the lock is taken
+        beats = decoded(records)  # before the lock is taken
         with self._lock:
             self._add_beats(beats)
             changed = set()
@@ -133,6 +138,7 @@ class Ward:
                 "offset": offset,
                 "broker": "connected" if self.connected else "disconnected",
                 "counts": self._alerts.counts(),
+                "unanalysed": len(self._unanalysed(self._by_name, now_us)),
                 "beds": [self._bed(slot, now_us) for slot in found[offset : offset + limit]],
             }
 
@@ -225,6 +231,7 @@ class Ward:
         known = [k for k, slot in enumerate(slots) if slot >= 0]
         if known:
             self._beats.add([slots[k] for k in known], [beats[k] for k in known])
+            self.unanalysed.add_beats([slots[k] for k in known])
 
     def _list(self, new: Iterable[int]) -> None:
         """Add new streams to the ward list."""
@@ -242,6 +249,13 @@ class Ward:
             samples,
         )  # fmt: skip
 
+    def _unanalysed(self, slots: I64, now_us: int) -> list[int]:
+        """Return those of the slots whose samples come, and neither a beat nor an alert that says why."""
+        arrived_us = self._traces.ints["arrived_us"]
+        silent = self.unanalysed.among(slots[now_us - arrived_us[slots] <= STALE_US], arrived_us).tolist()
+        names = self._traces.directory.names
+        return [slot for slot in silent if not any(map(explains, self._alerts.in_force(names[slot])))]
+
     def _bed(self, slot: int, now_us: int) -> dict[str, Any]:
         traces = self._traces
         stream, stop = traces.directory.names[slot], int(traces.ints["stop"][slot])
@@ -251,6 +265,7 @@ class Ward:
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
         alerts = self._alerts.in_force(stream, traces.lead_names.get(slot, []))
+        is_unanalysed = len(self._unanalysed(np.array([slot]), now_us)) > 0
         unjudged = any(alert["prevents"] and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and abs(last_us - last.time_us) < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged
@@ -264,23 +279,11 @@ class Ward:
             "quality": last.quality if last else None,
             "score": last.beats[-1]["score"] if last else None,
             "beats": list(last.beats) if last else [],
-            "state": "stale" if is_stale else "lead off" if off else "live",
+            "state": "stale" if is_stale else "not analysed" if is_unanalysed else "lead off" if off else "live",
             "last_us": last_us,
             "arrived_us": arrived_us,
             "alerts": alerts,
         }
-
-
-def _decoded(records: Iterable[Record]) -> list[dict[str, Any] | None]:
-    """Return the beats among the records; None for one that cannot be read."""
-    beats: list[dict[str, Any] | None] = []
-    for record in records:
-        if record.topic == BEATS and record.value:
-            try:
-                beats.append(decode_beat(record.value))
-            except ValueError:
-                beats.append(None)
-    return beats
 
 
 def natural(stream: str) -> Key:

@@ -69,6 +69,7 @@ class Feed:
 
     def __init__(self, page: Dashboard, signals: Sequence[Signal], absent: Sequence[tuple[int, int]] = ()) -> None:
         self.page, self.signals, self.absent = page, signals, absent
+        page.ward.unanalysed.patience_us = 1 << 60  # no monitor analyses these samples
         self.begin, self.began_us = 0, time.time_ns() // 1000
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feed")

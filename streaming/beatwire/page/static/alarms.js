@@ -7,7 +7,8 @@
  * never more than three flashes a second. Sound is off until it is switched on; it can be paused for two minutes, and a
  * new alarm of a higher priority than those in force ends the pause. A new alarm sounds at once, but for a burst that has
  * begun.
- * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old.
+ * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old. Beds that no
+ * monitor analyses sound as one of medium priority, too, beside the others.
  */
 
 import { STARS, alarmLine, byPriority, countdown, element, parts, rank, setText, shortName, standing } from "./text.js";
@@ -16,7 +17,7 @@ const HIGH_HZ = 2;
 const MEDIUM_HZ = 0.6;
 const PAUSE_MS = 120_000;
 const PRIORITIES = ["high", "medium", "low"];
-const LOST = 1; // rank of the alarm of a lost server
+const LOST = 1; // rank of the alarm of a lost server, and of beds that are not analysed
 /** Beeps of a burst (start in s, frequency in Hz), and the time from one burst to the next. */
 const BURSTS = {
   high: { every: 5000, beeps: [[0, 880], [0.2, 880], [0.4, 880], [0.8, 880], [1.0, 988]] },
@@ -49,6 +50,7 @@ export class Alarms {
     this.open = [];
     this.shown = ""; // the bed that is shown
     this.lost = "";
+    this.unanalysed = "";
     this.pausedRank = 3;
     this.pausedUntilMs = 0;
     this.burstMs = -Infinity;
@@ -76,7 +78,7 @@ export class Alarms {
     for (const alert of inForce) this.known.set(nameOf(alert), nowMs);
     for (const [name, seenMs] of this.known) if (nowMs - seenMs > FORGET_MS) this.known.delete(name);
     const lasting = this.open.find(({ id }) => before.has(id));
-    if (!this.lost) this.pausedRank = Math.max(this.pausedRank, rank(lasting?.priority)); // what the pause was for is over
+    if (!this.lost && !this.unanalysed) this.pausedRank = Math.max(this.pausedRank, rank(lasting?.priority)); // its cause is over
     this.#endPause();
     if (added.length) this.#added(added, nowMs);
     this.#count(inForce);
@@ -105,6 +107,7 @@ export class Alarms {
   get gravest() {
     if (this.lost) return "Disconnected";
     const [alert] = this.open;
+    if (this.unanalysed && rank(alert?.priority) > LOST) return "Not analysed";
     return alert ? `${STARS[alert.priority]} ${alert.stream} ${shortName(alert)}` : "";
   }
 
@@ -119,9 +122,19 @@ export class Alarms {
     this.tick(nowMs);
   }
 
+  /** @param {string} text that no monitor analyses some beds; empty: all are @param {number} nowMs */
+  setUnanalysed(text, nowMs) {
+    if (text === this.unanalysed) return;
+    this.unanalysed = text;
+    if (text) this.parts.announce.textContent = `Medium alarm. ${text}`;
+    if (this.sounding === LOST) this.burstMs = -Infinity;
+    this.#endPause();
+    this.tick(nowMs);
+  }
+
   /** Rank of what sounds, 3 if nothing does. */
   get sounding() {
-    return this.lost ? LOST : rank(this.open[0]?.priority);
+    return this.lost ? LOST : Math.min(rank(this.open[0]?.priority), this.unanalysed ? LOST : 3);
   }
 
   #endPause() {

@@ -14,6 +14,7 @@ import { Store } from "./store.js";
 import { clockTime, countdown, setText } from "./text.js";
 import { Ward } from "./ward.js";
 
+const UNANALYSED = "Neither beats nor alerts come for 15 s: does a monitor run?";
 const FRAME_MS = 1000 / 30;
 const SHOWN_MS = 10_000;
 
@@ -39,7 +40,7 @@ const bed = new Bed(store, {
 }, colours);
 
 const page = { state: "connecting", nextMs: 0, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity, error: "", errorMs: -Infinity,
-  hasBroker: true, isOther: false, isWhole: false, hasNewAlarms: false };
+  hasBroker: true, isOther: false, isWhole: false, hasNewAlarms: false, unanalysed: 0 };
 
 function watch(ids, leads) {
   store.watch(ids, performance.now());
@@ -82,8 +83,10 @@ function onWard(message) {
   page.streams = message.streams;
   page.total = message.total;
   page.hasBroker = message.broker !== "disconnected";
+  page.unanalysed = page.hasBroker ? message.unanalysed : 0;
   for (const described of message.beds) store.setBed(described);
   ward.update(message);
+  alarms.setUnanalysed(page.unanalysed ? UNANALYSED : "", performance.now());
   alarmsChanged();
   showLoss();
 }
@@ -181,7 +184,9 @@ function notice() {
 function banner(nowMs) {
   if (page.state === "waiting") return ["", `Disconnected, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`];
   if (page.state === "connecting" && page.loaded) return ["", "Disconnected, trying again now"];
-  return page.hasBroker || !page.loaded ? [warning(nowMs), ""] : ["", `${alarms.lost} It tries again by itself.`];
+  if (page.loaded && !page.hasBroker) return ["", `${alarms.lost} It tries again by itself.`];
+  const text = warning(nowMs);
+  return text || !page.unanalysed ? [text, ""] : ["", `${page.unanalysed} of ${page.streams} not analysed. ${UNANALYSED}`];
 }
 
 function warning(nowMs) {

@@ -89,7 +89,8 @@ export class Stream {
   /** Why a bed whose samples come is not analysed; empty if it is. */
   notAnalysed() {
     const reason = this.bed.alerts.find((alert) => alert.prevents === "analysis" && alert.state !== "latched");
-    return reason ? `not analysed: ${reason.rule}` : "";
+    if (reason) return `not analysed: ${reason.rule}`;
+    return this.bed.state === "not analysed" ? "not analysed: no beats, no alerts" : "";
   }
 
   /** Samples and beats are kept only while the stream is watched. */
