@@ -1,6 +1,10 @@
 """``beatwire alerts``: what is in force, the gravest first, with ids that ``beatwire ack`` accepts."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from typing import Any, Self
 
 import pytest
@@ -45,6 +49,28 @@ def test_unacknowledged_alerts_come_first_then_the_gravest_then_the_newest() -> 
     order = [line.split()[0] for line in printed.splitlines() if "text of" in line]
     assert order == ["dddddd", "cccccc", "aaaaaa", "bbbbbb"]
     assert "acknowledged by Ada" in " ".join(printed.split())
+
+
+def test_a_narrow_terminal_shows_every_word_in_the_same_order() -> None:
+    printed = CliRunner().invoke(app, COMMAND, env={"COLUMNS": "40"}).stdout
+    assert re.findall(r"(\**) (bed-\d): text of (\w)", printed) == [
+        ("***", "bed-3", "d"), ("***", "bed-2", "c"), ("*", "bed-1", "a"), ("***", "bed-1", "b"),
+    ]  # fmt: skip
+    assert "    dddddd latched 1970-01-01 00:00:09" in printed
+    assert all(len(line) <= 40 for line in printed.splitlines())
+
+
+def test_names_that_standard_output_cannot_encode_are_printed_as_escapes() -> None:
+    named = [IN_FORCE[0] | {"stream": "Bett-\u6708"}]
+    program = (
+        "import sys; from beatwire.kafka import topics; from beatwire.kafka.reading import readers;"
+        "topics.check_broker = lambda *_: None;"
+        f"readers.read_active_alerts = lambda *_: {named!r};"
+        f"sys.argv = {['beatwire', *COMMAND]!r}; from beatwire.cli.main import main; main()"
+    )
+    environment = os.environ | {"PYTHONIOENCODING": "cp437", "PYTHONUTF8": "0", "COLUMNS": "100"}
+    made = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    assert b"Bett-\\u6708" in made.stdout
 
 
 def test_json_is_one_object_of_the_streams_that_are_named() -> None:

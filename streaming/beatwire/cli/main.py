@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Collection
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -134,7 +135,12 @@ def _beatwire(
 
 
 def main() -> None:
-    """Run the command line; an error becomes one line on standard error and an exit code."""
+    """Run the command line; an error becomes one line on standard error and an exit code.
+
+    A character that standard output cannot encode is printed as an escape: what is printed is not lost for a name.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         command = _with([word]) if word in COMMANDS else _with(()) if sys.argv[1:] == ["--version"] else _app()

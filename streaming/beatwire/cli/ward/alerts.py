@@ -1,7 +1,7 @@
 """``beatwire alerts``: the alerts in force, one line each, the gravest first.
 
 In:  the compacted topic of alerts
-Out: a table, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
+Out: a table, on a narrow terminal lines, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,6 +22,7 @@ EXAMPLES = examples(
     "beatwire alerts --stream bed-1 --bootstrap-servers localhost:9092",
 )
 _FEWEST_DIGITS = 6
+_TABLE_WIDTH = 72  # columns
 _ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -54,7 +55,8 @@ def alerts(
     elif not chosen:
         print_message("no alert is in force")
     else:
-        Console(highlight=False).print(_table(chosen, short_ids([one["id"] for one in every])))
+        console, short = Console(highlight=False), short_ids([one["id"] for one in every])
+        console.print(_table(chosen, short) if console.width >= _TABLE_WIDTH else _lines(chosen, short))
 
 
 def short_ids(ids: Collection[str]) -> dict[str, str]:
@@ -75,19 +77,28 @@ def _gravity(alert: Mapping[str, Any]) -> tuple[bool, int, int]:
     return alert["state"] == "ack", _ORDER.get(alert["priority"], len(_ORDER)), -alert["onset_us"]
 
 
+def _lines(chosen: Collection[Mapping[str, Any]], short: Mapping[str, str]) -> Text:
+    """Return for each alert a line about it, and one with what else the table has."""
+    lines = []
+    for one in chosen:
+        stars, *rest, since, text = _cells(one, short)
+        lines += [Text(f"{stars} {one['stream']}: {text}", _style(one)), Text(f"    {' '.join(rest)} {since}", "dim")]
+    return Text("\n").join(lines)
+
+
+def _cells(one: Mapping[str, Any], short: Mapping[str, str]) -> tuple[str, str, str, str, str]:
+    by = f" (acknowledged by {one['ack_by']})" if one.get("ack_by") else ""
+    since = f"{moment(one['onset_us']):%Y-%m-%d %H:%M:%S}"
+    return STARS.get(one["priority"], ""), short[one["id"]], one["state"], since, printable(one["text"]) + by
+
+
+def _style(one: Mapping[str, Any]) -> str:
+    return "dim" if one["state"] == "ack" else STYLES.get(one["priority"], "")
+
+
 def _table(chosen: Collection[Mapping[str, Any]], short: Mapping[str, str]) -> Table:
     table = Table("ID", "SINCE (UTC)", "STREAM", "", "STATE", "ALERT", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for one in chosen:
-        by = f" (acknowledged by {one['ack_by']})" if one.get("ack_by") else ""
-        since = f"{moment(one['onset_us']):%Y-%m-%d %H:%M:%S}"
-        cells = (
-            short[one["id"]],
-            since,
-            one["stream"],
-            STARS.get(one["priority"], ""),
-            one["state"],
-            printable(one["text"]) + by,
-        )
-        style = STYLES.get(one["priority"], "") if one["state"] == "on" else "dim"
-        table.add_row(*(Text(cell, style=style) for cell in cells))
+        stars, name, state, since, text = _cells(one, short)
+        table.add_row(*(Text(cell, _style(one)) for cell in (name, since, one["stream"], stars, state, text)))
     return table
