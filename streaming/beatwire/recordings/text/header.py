@@ -17,6 +17,7 @@ _VALUE = re.compile(
     r"[+-]?\d+([.,]\d+)?((\s*-\s*|\s+)\d+([.,]\d+)?)*\s*(k?hz|[mun]?s|[mun\u00b5\u03bc]?v|bpm|%|years?|kg|cm|mmhg|samples)",
     re.IGNORECASE,
 )  # of a statement: a number or a range with a unit
+_LIST = 50  # numbers in a cell that are a recording rather than a date or a time
 _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
 
 
@@ -156,3 +157,13 @@ def has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names:
     if all(row[-1] == "" for row in rows):
         return False
     raise UserError(f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}")
+
+
+def check_cells(where: str, cells: list[str], names: tuple[str, ...]) -> None:
+    """Check that no cell is a list of samples, as some programs write a whole recording."""
+    for cell, name in zip(cells, names, strict=False):
+        listed = re.split(r"[,;\s]+", cell.strip("[](){} "))
+        if len(listed) >= _LIST and kind_of(cell, ".") == "text" and all(is_number(one) for one in listed):
+            raise UserError(
+                f"{where}, column {name!r}: expected a number; got a list of {len(listed):,}: write one a line"
+            )

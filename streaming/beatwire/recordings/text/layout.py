@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from beatwire.recordings.text.header import (  # fmt: skip
     aligned,
     are_formats,
     are_units,
+    check_cells,
     check_width,
     has_index,
     is_column_number,
@@ -45,7 +46,6 @@ from beatwire.recordings.text.stated_scale import NOT_STATED, StatedScale
 from beatwire.tables import encoding_of, open_bytes
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
-_LIST = 50  # numbers in a cell that are a recording rather than a date or a time
 _MOST = 0.9  # of the rows are numbers alone: the others are no rows
 _SAMPLE_LINES = 400  # by which the dialect is found
 _EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
@@ -97,6 +97,20 @@ def read_layout(path: Path) -> Layout:
     UserError
         The file cannot be read, is binary, is empty, has nothing after its head, or its rows do not fit its names.
     """
+    try:
+        state = path.stat()
+    except OSError:
+        return _layout(path)
+    return _kept(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _kept(path: Path, *_state: int) -> Layout:
+    """Return the layout of a file that several of its readers ask for, until it changes."""
+    return _layout(path)
+
+
+def _layout(path: Path) -> Layout:
     where, lines = path.name, _first_lines(path)
     filled = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not filled:
@@ -124,7 +138,7 @@ def read_layout(path: Path) -> Layout:
     first = next((line for line in lines[begin:] if line.strip()), None)
     if first is None:
         raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
-    _check_cells(f"{where}: line {begin + 1 + lines[begin:].index(first)}", _cells(first, dialect), names)
+    check_cells(f"{where}: line {begin + 1 + lines[begin:].index(first)}", _cells(first, dialect), names)
     blanks = [not line.strip() for line in lines[begin:]]
     alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
     return Layout(
@@ -132,16 +146,6 @@ def read_layout(path: Path) -> Layout:
         tuple(_cells(first, dialect)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
         StatedScale.of(lines[:top]),
     )  # fmt: skip
-
-
-def _check_cells(where: str, cells: list[str], names: tuple[str, ...]) -> None:
-    """Check that no cell is a list of samples, as some programs write a whole recording."""
-    for cell, name in zip(cells, names, strict=False):
-        listed = re.split(r"[,;\s]+", cell.strip("[](){} "))
-        if len(listed) >= _LIST and kind_of(cell, ".") == "text" and all(is_number(one) for one in listed):
-            raise UserError(
-                f"{where}, column {name!r}: expected a number; got a list of {len(listed):,}: write one a line"
-            )
 
 
 def _has_names(lines: list[str], dialect: Dialect) -> bool:

@@ -3,6 +3,8 @@
 In:  the path of a text file
 Out: the path of a table whose columns are leads: the file itself, or a temporary one of the same name
 
+Rows of several samples of one lead are of ``packed_rows``, labelled cells of ``labels``.
+
 A table is turned if it has few rows and many more columns. Names before the numbers of a row become names of columns,
 and brackets around a row are left out. Lines before the rows stay before them. Of a file that is no such table only the
 beginning of its first lines is read.
@@ -21,6 +23,7 @@ from beatwire.errors import UserError, reason
 from beatwire.recordings.record import MAX_LEADS
 from beatwire.recordings.text.dialect import dialect_of, kind_of, split_row
 from beatwire.recordings.text.labels import are_labelled, write_unlabelled
+from beatwire.recordings.text.packed_rows import packed_rows, write_one_a_row
 from beatwire.tables import open_text
 
 FEWEST_COLUMNS = 100  # no table has so many leads, and no recording so few samples
@@ -41,19 +44,26 @@ def leads_in_columns(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
         The rows are too long, or there is no space for a temporary file.
     """
     text = _turned(path)
-    if text is None and not are_labelled(path):
+    is_labelled = text is None and are_labelled(path)
+    packed = packed_rows(path) if text is None and not is_labelled else None
+    if text is None and not is_labelled and packed is None:
         yield path, ()
         return
+    note = "the labels in each row are read as names" if is_labelled else "each row is read as a lead"
+    cut: tuple[str, ...] = ()
+    note = f"each row is read as {packed.count} samples of one lead" if packed is not None else note
     with TemporaryDirectory() as folder:
         turned = Path(folder) / path.name
         try:
-            if text is None:
+            if packed is not None:
+                cut = write_one_a_row(path, turned, packed)
+            elif text is None:
                 write_unlabelled(path, turned)
             else:
                 turned.write_text(text, "utf-8")
         except OSError as error:
             raise UserError(f"{path.name}: expected space for a temporary file; {reason(error)}") from None
-        yield turned, ("the labels in each row are read as names",) if text is None else ("each row is read as a lead",)
+        yield turned, (note, *cut)
 
 
 def _turned(path: Path) -> str | None:
