@@ -20,7 +20,9 @@ def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
 
     ward = Ward()
     transitions = [rows_of(ward.tick(two(10 * k, mask))) for k, mask in enumerate([0, 2, 2, 1, 0, 0])]
-    assert transitions == [[], [("lead off", "on", 10, 10)], [], [], [("lead off", "off", 10, 40)], []]
+    assert transitions == [[], [("lead off", "on", 10, 10)], [], [], [], []]
+    ended = rows_of(ward.tick(beats=[("bed", 300)], known=[("bed", 540)]))
+    assert ended == [("lead off", "off", 10, 540)], "5 s after all are in contact"
     again = ward.tick(two(60, 3))
     assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
 
@@ -29,8 +31,7 @@ def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_
     ward = Ward()
     ward.tick(device_chunk(0, 100))
     assert rows_of(ward.tick(device_chunk(100, 2000, lead_off=1))) == [("lead off", "on", 100, 100)]
-    assert rows_of(ward.tick(device_chunk(2100, 100))) == [("lead off", "off", 100, 2100)]
-    assert ward.tick(known=[("bed", 2500)]) == []
+    assert ward.tick(device_chunk(2100, 100), known=[("bed", 2500)]) == []
     assert rows_of(ward.tick(known=[("bed", 2501)])) == [("asystole", "on", 2500, 2500)]
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from beatwire.alerts.settings import Lifecycle
 from beatwire.errors import UserError
@@ -77,26 +78,51 @@ def test_an_alert_of_higher_priority_is_on_although_one_of_its_stream_is_acknowl
     assert [(a["rule"], a["state"], a["priority"]) for a in ward.published] == [("extreme tachycardia", "on", "high")]
 
 
-def off_and_on(ward: Ward, *changes: tuple[int, int]) -> list[tuple[str, int, int]]:
-    """Send chunks whose lead is off or on from samples on; return (state, onset, decided) of what is published."""
+def off_and_on(ward: Ward, *changes: tuple[int, int], leads: int = 1) -> list[tuple[str, int, int]]:
+    """Send chunks whose first lead is off or on from samples on; return (state, onset, decided) of its alerts."""
     found = []
     for first in range(10, 2000, 10):
         mask = [mask for at, mask in changes if at <= first][-1:] or [0]
-        ward.tick(device_chunk(first, lead_off=mask[0]), known=[("bed", first)])
+        samples = np.zeros((leads, 10), np.int16)
+        ward.tick(device_chunk(first, samples=samples, lead_off=mask[0]), known=[("bed", first)])
         found += [(a["state"], a["onset"], a["decided"]) for a in ward.published if a["rule"] == "lead off"]
     return found
 
 
+def flat(ward: Ward, *stretches: tuple[int, int]) -> list[tuple[str, int, int]]:
+    """Send blocks, flat from one end to another; return (state, onset, decided) of what is published."""
+    found = []
+    for end in range(50, 2000, 50):
+        is_flat = any(first <= end <= last for first, last in stretches)
+        chunk, beats = device_chunk(end - 40, 50), [("bed", end - 5)]
+        ward.tick(chunk, beats=beats, blocks=[("bed", end, int(is_flat))], known=[("bed", end)])
+        found += [(a["state"], a["onset"], a["decided"]) for a in ward.published if a["rule"] == "flat line"]
+    return found
+
+
 def test_an_alert_that_ends_soon_stays_on_for_five_seconds(ward: Ward) -> None:
-    assert off_and_on(ward, (100, 1), (120, 0)) == [("on", 100, 100), ("off", 100, 600)]
+    assert flat(ward, (200, 300)) == [("on", 250, 250), ("off", 250, 750)]
 
 
 def test_an_alert_that_lasts_longer_ends_with_its_condition(ward: Ward) -> None:
-    assert off_and_on(ward, (100, 1), (640, 0)) == [("on", 100, 100), ("off", 100, 640)]
+    assert flat(ward, (200, 900)) == [("on", 250, 250), ("off", 250, 950)]
 
 
 def test_an_alert_that_recurs_while_it_is_held_is_the_same_alert(ward: Ward) -> None:
-    assert off_and_on(ward, (100, 1), (120, 0), (300, 1), (900, 0)) == [("on", 100, 100), ("off", 100, 900)]
+    assert flat(ward, (200, 300), (600, 1000)) == [("on", 250, 250), ("off", 250, 1050)]
+
+
+@pytest.mark.parametrize("leads", [1, 2])
+def test_a_lead_that_loses_contact_again_and_again_is_one_alert_that_ends_five_seconds_after_the_last_time(
+    ward: Ward, leads: int
+) -> None:
+    assert off_and_on(ward, (100, 1), (120, 0)) == [("on", 100, 100), ("off", 100, 620)]
+    changes = [(100 * k, k % 2) for k in range(3, 12)]
+    assert off_and_on(Ward(), *changes, (1150, 0), leads=leads) == [("on", 300, 300), ("off", 300, 1650)]
+    changes = [(100, 1), (200, 0), (720, 1), (800, 0)]
+    assert off_and_on(Ward(), *changes, leads=leads) == [
+        ("on", 100, 100), ("off", 100, 700), ("on", 720, 720), ("off", 720, 1300),
+    ]  # fmt: skip
 
 
 def test_a_held_alert_ends_at_once_with_its_session(ward: Ward) -> None:
@@ -134,7 +160,7 @@ def test_a_successor_ends_an_alert_that_was_held(ward: Ward) -> None:
     alert.adopt(successor.alert, log)
     successor.tick(device_chunk(30), known=[("bed", 600)])
     lead = [(a["id"], a["state"], a["decided"]) for a in successor.published if a["rule"] == "lead off"]
-    assert lead == [(log[0]["id"], "off", 510)]
+    assert lead == [(log[0]["id"], "off", 520)]
 
 
 def test_an_alert_of_a_version_without_acknowledgements_can_be_acknowledged(ward: Ward) -> None:
@@ -179,26 +205,26 @@ def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(tick
         ward.tick(chunk, known=[("bed", chunk.stop)] if chunk.session == 1 else [])
         found += ward.published
     assert [(a["session"], a["state"], a["decided"]) for a in found if a["rule"] == "lead off"] == [
-        (1, "off", 600), (2, "on", 0),
+        (1, "off", 620 if last == 900 else 600), (2, "on", 0),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("then", ["a gap", "a silence", "a session", "nothing"])
 def test_a_held_alert_of_which_no_more_samples_come_is_over_at_once(ward: Ward, then: str) -> None:
-    ward.tick(device_chunk(10, lead_off=1))
-    ward.tick(device_chunk(20))
-    assert states(ward.published) == []
+    blocks = [("bed", 200, 1), ("bed", 400, 1), ("bed", 600, 0)]
+    ward.tick(device_chunk(10, 600), beats=[("bed", 300), ("bed", 550)], blocks=blocks, known=[("bed", 605)])
+    assert states(ward.published) == [("flat line", "on")]
     next_chunk = {
         "a gap": device_chunk(5000),
-        "a silence": device_chunk(30, arrival_us=61_000_000),
+        "a silence": device_chunk(610, arrival_us=61_000_000),
         "a session": device_chunk(0, session=2),
     }.get(then)
     if next_chunk is None:
         ward.tick(now_us=3_000_000)
     else:
         ward.tick(next_chunk)
-    (end,) = (a for a in ward.published if a["rule"] == "lead off")
-    assert (end["state"], end["decided"]) == ("off", 510)
+    (end,) = (a for a in ward.published if a["rule"] == "flat line")
+    assert (end["state"], end["decided"]) == ("off", 900)
     assert end["decided_us"] == end["onset_us"] + 5_000_000
 
 

@@ -21,6 +21,7 @@ restart has a ``value`` of 0 or more.
 from beatwire.kernels.alerts.alert_state import (
     ASYSTOLE,
     CONFLICTING,
+    CONTACT_UNTIL,
     DRIFT,
     FIBRILLATION,
     FIBRILLATION_FROM,
@@ -56,6 +57,7 @@ from beatwire.kernels.alerts.alert_state import (
     set_alert,
 )
 from beatwire.kernels.alerts.beat_rules import apply_beat
+from beatwire.kernels.alerts.contact import apply_contact, end_contact
 from beatwire.kernels.alerts.unjudged import (
     ASYSTOLE_BEGINS,
     AT,
@@ -135,8 +137,10 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample
+    until = int(row[CONTACT_UNTIL]) if row[FIRST_ONSET + LEADS_OFF] >= 0 else 0
     for column in range(FLAT_BLOCKS, SIGNAL):
         row[column] = 0
+    row[CONTACT_UNTIL] = until
     begin_signal(own, sample)
     return n
 
@@ -156,6 +160,7 @@ def apply_mark(row: I64, slot: int, lengths: I64, transitions: Transitions, n: i
 
 def pass_time(row: I64, slot: int, sample: int, lengths: I64, transitions: Transitions, n: int) -> int:
     """Apply what follows from the time up to ``sample``, up to which everything is decided."""
+    n = end_contact(row, slot, sample, transitions, n)
     while True:
         step = next_step(
             row[SIGNAL:SINCE], int(row[LAST_BEAT]), sample, lengths, bool(row[FIRST_ONSET + ASYSTOLE] >= 0),
@@ -237,7 +242,7 @@ def apply_rules(
                 known = n
             n = apply_restart(row, slot, session, sample, value, transitions, n)
         elif kind == LEADS_CHANGED:
-            n = set_alert(row, slot, LEADS_OFF, value != 0, sample, float(value), transitions, n)
+            n = apply_contact(row, slot, sample, value, lengths, transitions, n)
         elif kind == GAP:
             add_gap(row[SIGNAL:SINCE], sample, value, lengths)
         elif kind == CONFLICT:
