@@ -24,7 +24,7 @@ def edited(**changed: Any) -> bytes:
 
 HUGE = 2**53 + 2
 NOW_US = 1_795_000_000_000_000
-INDEX = "expected a first sample within 0..2^53 and a time within -2^53..2^53; got "
+INDEX = "expected a first sample within 0..2^53, 2^43 s at most, and a time within -2^53..2^53; got "
 NEWER = "4 bytes are left after the last field of SampleChunk: written with a newer schema?"
 REJECTED = [
     (avro.MALFORMED, b"", "truncated or malformed: no SampleChunk within 0 bytes"),
@@ -50,6 +50,7 @@ REJECTED = [
     (avro.CALIBRATION, edited(uv_per_unit=float("nan")), "expected 0-1e6 microvolts per unit; got nan"),
     (avro.INDEX, edited(first=-1), INDEX + "-1"),
     (avro.INDEX, edited(first=HUGE), INDEX + f"{float(HUGE):.0f}"),
+    (avro.INDEX, edited(first=2**52, rate_hz=50.0), INDEX + f"{2**52}"),
     (avro.INDEX, edited(time=HUGE), INDEX + f"{float(HUGE):.0f}"),
     (avro.INDEX, edited(time=-HUGE), INDEX + f"{float(-HUGE):.0f}"),
     (avro.INDEX, edited(time=-(2**63)), INDEX + f"{float(-(2**63)):.0f}"),
@@ -100,6 +101,15 @@ def test_every_other_time_is_taken(arrived_us: int, time_us: int) -> None:
     near = [abs(time_us * unit - arrived_us) <= 3_700_000_000 for unit in (1_000, 1_000_000)]
     assume(not any(near))
     assert len(decoded([edited(time=time_us), edited()], arrival_us=[arrived_us, arrived_us]).message) == 2
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(rate_hz=st.floats(50.0, 4000.0), first=st.integers(0, 2**53), time_us=st.integers(-(2**53), 2**53))
+def test_a_first_sample_that_is_taken_has_a_time_in_64_bits(rate_hz: float, first: int, time_us: int) -> None:
+    taken = len(decoded([edited(first=first, rate_hz=rate_hz, time=time_us)], arrival_us=[0]).message)
+    from_zero_us = int(first * 1e6 / rate_hz)
+    assert taken == (from_zero_us <= 2**43 * 1_000_000)
+    assert not taken or abs(time_us - from_zero_us) < 2**63
 
 
 def test_a_reason_is_one_short_printable_line_whatever_was_received() -> None:

@@ -39,7 +39,7 @@ REASONS = {
     avro.TOO_BIG: f"expected at most {avro.MAX_BYTES} bytes; got {{:.0f}}",
     avro.STREAM_ID: f"expected a stream id of 1-{avro.MAX_ID} bytes; got {{:.0f}}",
     avro.CALIBRATION: "expected 0-1e6 microvolts per unit; got {:g}",
-    avro.INDEX: "expected a first sample within 0..2^53 and a time within -2^53..2^53; got {:.0f}",
+    avro.INDEX: "expected a first sample within 0..2^53, 2^43 s at most, and a time within -2^53..2^53; got {:.0f}",
     avro.MILLISECONDS: "expected a time in microseconds since 1970; got {:.0f}, the present in milliseconds",
     avro.SECONDS: "expected a time in microseconds since 1970; got {:.0f}, the present in seconds",
     avro.LEAD_OFF: "expected a lead-off mask with one bit a lead; got {:.0f}",

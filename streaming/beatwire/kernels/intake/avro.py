@@ -38,6 +38,7 @@ MAX_LEADS = 12
 MIN_RATE_HZ, MAX_RATE_HZ = 50.0, 4000.0
 MAX_UV_PER_UNIT = 1e6
 MAX_INDEX = 1 << 53  # sample indices and microseconds stay exact as doubles, which JSON readers use
+MAX_S = float(1 << 43)  # from sample 0: as microseconds it is an int64
 # A time that is the present in another unit, to an hour: as microseconds it would be a day of January 1970. Nothing is
 # known before ``KNOWN_US``, in 2001.
 PRESENT_US, KNOWN_US = 3_600_000_000, 1_000_000_000_000_000
@@ -198,7 +199,7 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
     elif lead_off < 0 or lead_off >= (1 << leads):
         wrong[CHUNK_WRONG] = lead_off
         code[i] = LEAD_OFF
-    elif row[CHUNK_FIRST] < 0 or row[CHUNK_FIRST] > MAX_INDEX:
+    elif row[CHUNK_FIRST] < 0 or row[CHUNK_FIRST] > min(float(MAX_INDEX), MAX_S * rate_hz):
         wrong[CHUNK_WRONG] = row[CHUNK_FIRST]
         code[i] = INDEX
     elif row[CHUNK_TIME_US] < -MAX_INDEX or row[CHUNK_TIME_US] > MAX_INDEX:

@@ -63,7 +63,7 @@ def note_stranger(state: I64, first: int, stop: int, whole: bool, step: int, arr
     if known and passed_us < SHORTEST_US:
         return
     advanced = stop - int(state[SLOT_STRANGE_TO])
-    in_time = abs(advanced * 1_000_000 // step - passed_us) <= passed_us // 2
+    in_time = abs(advanced * 1e6 / step - passed_us) <= passed_us // 2
     covered = whole or 10 * state[SLOT_STRANGE_COVERED] >= LEAST_COVERED * advanced
     follows = known and in_time and covered
     state[SLOT_STRANGE_COUNT] = min(IN_A_ROW, int(state[SLOT_STRANGE_COUNT]) + 1) if follows else 1
