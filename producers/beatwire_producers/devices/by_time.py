@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from beatwire.recordings.record import check_rate
 
-from beatwire_producers.devices.clock_line import ClockLine
+from beatwire_producers.devices.clock_line import ClockLine, span
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
 from beatwire_producers.devices.rates import RateCheck
 from beatwire_producers.devices.seen import Seen, hash_of
@@ -35,7 +35,6 @@ _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _MOST_SETS, _SETS_S = 5, 20.0  # a clock that is set so often, within so long, is none
 _RECENT_S = 5.0
 _NEAR_S = 60.0  # a clock that is further away is said to be
-_SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"))
 
 
 class Placed(NamedTuple):
@@ -69,6 +68,8 @@ class ByTime:
         The present session; 0 before the first packet.
     rate_hz : float or None
         The stated or the measured rate; None: not measured yet.
+    set_s : float
+        By how much the clock of this machine was set since :func:`packets.arrival_s` began.
     doubled, sessions : int
         Packets that came twice, and sessions, so far.
     seen : Seen
@@ -84,7 +85,7 @@ class ByTime:
         self._next = 0
         self._held: list[Packet] = []
         self._has_times = False
-        self._offset_s = 0.0
+        self._offset_s = self.set_s = 0.0
         self._last_arrival_s = 0.0
         self._sizes: deque[int] = deque(maxlen=8)
         self._sets: deque[float] = deque(maxlen=_MOST_SETS)  # arrivals at which the clock was set
@@ -104,11 +105,11 @@ class ByTime:
         is_epoch = self.described.is_epoch or not has_times
         self._offset_s = 0.0 if is_epoch else self._sent_s(packet) - self._time_s(packet)
         if is_epoch and has_times:
-            ahead_s = self._time_s(packet) - self._sent_s(packet)
+            ahead_s = self._time_s(packet) - self._sent_s(packet) - self.set_s
             if abs(ahead_s) > _NEAR_S and self.sessions == 1:
                 side = "ahead of" if ahead_s > 0 else "behind"
                 self._note(
-                    f"its clock is {_span(abs(ahead_s))} {side} that of this machine: so are the times of its beats"
+                    f"its clock is {span(abs(ahead_s))} {side} that of this machine: so are the times of its beats"
                 )
 
     def _time_s(self, packet: Packet) -> float:
@@ -136,8 +137,10 @@ class ByTime:
         self._next = max(self._next, index + count)
         self._last_arrival_s = packet.arrival_s
         taken_s = self._offset_s + self._clock.time_of(index)
+        if not (self.described.is_epoch and self._has_times):
+            taken_s += self.set_s
         is_set = (EARLIEST_S if self.described.is_epoch else -LATEST_S) < taken_s < LATEST_S
-        time_us = round(1e6 * (taken_s if is_set else sent_s))
+        time_us = round(1e6 * (taken_s if is_set else sent_s + self.set_s))
         return Placed(self.session, index, time_us, packet)
 
     def late_s(self, now_s: float) -> float | None:
@@ -292,13 +295,3 @@ class ByTime:
             and time_s - last_s < 0.5 * count / self.rate_hz
             and bool((packet.samples != packet.samples[:, :1]).any())
         )
-
-
-def _span(seconds: float) -> str:
-    """Return a length of time in a few digits.
-
-    >>> _span(7200.0), _span(90.0), _span(8.5e8)
-    ('2 h', '1.5 min', '27 years')
-    """
-    size, unit = next((size, unit) for size, unit in _SPANS if seconds >= size)
-    return f"{seconds / size:.2g} {unit}"

@@ -20,6 +20,7 @@ _BLOCK_S, _BLOCKS, _FEWEST_BLOCKS = 1.0, 120, 16
 _STEPS, _FEWEST_STEPS = 64, 8
 _MOST = 0.01  # a rate that is further from the stated one is another rate
 _AGAIN = 16  # packets between two computations of the jitter
+_SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"), (0.0, "s"))
 
 
 class ClockLine:
@@ -147,3 +148,13 @@ class ClockLine:
             while self._lowest and self._lowest[-1][0] >= self._last:
                 self._lowest.pop()
             self._lowest.append((self._last, point))
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in a few digits.
+
+    >>> span(7200.0), span(90.0), span(8.5e8), span(0.5)
+    ('2 h', '1.5 min', '27 years', '0.5 s')
+    """
+    least, unit = next((least, unit) for least, unit in _SPANS if seconds >= least)
+    return f"{seconds / (least or 1.0):.2g} {unit}"

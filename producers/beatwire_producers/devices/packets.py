@@ -96,9 +96,30 @@ class Reader(Protocol):
         ...
 
 
+_LONGEST_READ_S = 0.001  # both clocks are read together in less, if nothing comes between
+_SET_S = 0.1  # a clock that is set by less is followed with the next step
 _BEGAN_S = time.time() - time.monotonic()
 
 
 def arrival_s() -> float:
     """Return the present time, seconds since 1970; a clock of this machine that is set changes nothing in it."""
     return _BEGAN_S + time.monotonic()
+
+
+class MachineClock:
+    """By how much the clock of this machine was set since the program began; a sleep of the machine counts as well.
+
+    :func:`arrival_s` leaves it out, so that no packet is early or late by it. A time that is stated has it.
+    """
+
+    def __init__(self) -> None:
+        self.set_s = 0.0
+
+    def look(self) -> float:
+        """Return by how much it was set since the last look, seconds; 0: it was not, or by too little to matter."""
+        before_s, now_s, after_s = time.monotonic(), time.time(), time.monotonic()
+        step_s = now_s - before_s - _BEGAN_S - self.set_s
+        if after_s - before_s > _LONGEST_READ_S or abs(step_s) < _SET_S:
+            return 0.0
+        self.set_s += step_s
+        return step_s

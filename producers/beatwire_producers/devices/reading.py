@@ -15,7 +15,8 @@ import numpy as np
 from beatwire.errors import UserError, shown
 
 from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
-from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
+from beatwire_producers.devices.clock_line import span
+from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, Reader, arrival_s
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
 _IDLE_S, _IDLE_TIMES = 0.02, 5  # between two looks for samples that have waited: at least, and of what a look takes
@@ -75,6 +76,7 @@ class Reading:
         self.streams: dict[str, Stream] = {}
         self._past = Sums()  # of streams that another description has replaced, or that are left out
         self._refused: set[str] = set()
+        self._clock = MachineClock()
         self.away = 0
         self.failure: BaseException | None = None
         self._look_s = self._late_said_s = float("-inf")
@@ -136,6 +138,7 @@ class Reading:
                 return
             now_s = arrival_s()
             if came is None or now_s >= look_s:
+                self._follow_clock()
                 self._put_all([message for stream in self.streams.values() for message in stream.idle(now_s)])
                 look_s = now_s + max(_IDLE_S, _IDLE_TIMES * (arrival_s() - now_s))  # of many streams it takes long
                 if now_s >= self._look_s:
@@ -144,6 +147,15 @@ class Reading:
                     self._watch_holes(now_s)
             while notes:
                 self._say(notes.pop(0))
+
+    def _follow_clock(self) -> None:
+        """Let times follow a clock of this machine that was set, as one is that starts before it has asked for it."""
+        step_s = self._clock.look()
+        if step_s:
+            side = "forward" if step_s > 0 else "back"
+            self._say(f"{self.name}: the clock of this machine was set {side} by {span(abs(step_s))}: times follow it")
+            for stream in self.streams.values():
+                stream.placer.set_s = self._clock.set_s
 
     def _add(self, packets: Sequence[Packet], described: Description | None) -> None:
         messages: list[Message] = []
@@ -177,7 +189,7 @@ class Reading:
         """Return a stream that is new, or of which something else is described than before."""
         before = self.streams.get(described.stream)
         made = Stream(described, lambda text: self._say(f"{described.stream}: {text}"), self._keep)
-        made.chunk_s = self._chunk_s
+        made.chunk_s, made.placer.set_s = self._chunk_s, self._clock.set_s
         owner = self._owners.setdefault(described.stream, self.name)
         if owner != self.name:
             raise UserError(f"{self.name}: expected another stream than {described.stream}, which {owner} sends")

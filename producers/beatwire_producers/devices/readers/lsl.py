@@ -22,7 +22,7 @@ from beatwire.records import F64
 from pylsl.util import LostError
 from pylsl.util import TimeoutError as SlowError
 
-from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, arrival_s
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
 
@@ -79,6 +79,7 @@ class LslReader:
         self._refused: dict[str, UserError] = {}
         self._opening: threading.Thread | None = None
         self._epoch_s = 0.0
+        self._clock = MachineClock()
         self.notes: list[str] = []
 
     def describe(self) -> None:
@@ -97,10 +98,11 @@ class LslReader:
     def packets(self) -> Iterator[list[Packet] | None]:
         """Yield the samples that have come, of all streams together."""
         look_s = arrival_s() + _LOOK_S
-        self._epoch_s = _epoch_s()
+        self._epoch_s = _epoch_s() + self._clock.set_s
         while True:
             came: list[Packet] = []
             is_all = True
+            self._epoch_s += self._clock.look()
             is_asked = arrival_s() > look_s  # once a second also what has nothing: it may have gone
             for key, one in list(self._inlets.items()):
                 if not one.inlet.samples_available() and not is_asked:
