@@ -33,6 +33,14 @@ def test_a_sender_that_is_not_used_any_more_frees_its_client_at_once(kind):
         gc.enable()
 
 
+def test_a_sender_keeps_nothing_of_keys_whose_messages_have_arrived():
+    with MockKafka() as kafka, LiveSender(kafka.cluster) as sender:
+        for number in range(50):
+            sender.send(names.SAMPLES, [b"bed-%d" % number], [b"x"])
+        sender.flush()
+        assert sender._waiting == {}
+
+
 @pytest.mark.parametrize(
     ("code", "is_permanent"),
     [

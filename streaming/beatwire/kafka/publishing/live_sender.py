@@ -163,7 +163,10 @@ class LiveSender(Sender):
         if number != self.replaced:
             return
         if error is None:
-            self._waiting[message.topic() or "", message.key()].popleft()
+            place = message.topic() or "", message.key()
+            self._waiting[place].popleft()
+            if not self._waiting[place]:
+                del self._waiting[place]  # keys may come and go
             self._left -= 1
             self._progress_s = time.monotonic()
         elif error.code() < 0 or error.code() in _FORGOTTEN:
@@ -190,7 +193,7 @@ class LiveSender(Sender):
         threading.Thread(target=_close, args=(abandoned,), name="kafka-abandoned", daemon=True).start()
         self.producer = self._open(self._settings())
         self._broken, self._began_s = False, time.monotonic()
-        for (topic, key), values in self._waiting.items():
+        for (topic, key), values in list(self._waiting.items()):
             for value, headers in list(values):
                 while not self._queued(topic, key, value, headers):
                     self._poll(0.05)
