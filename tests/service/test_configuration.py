@@ -147,6 +147,38 @@ def test_a_property_that_librdkafka_refuses_is_named_with_its_place(tmp_path: Pa
         check_with_librdkafka(load(file(tmp_path, f"[kafka.properties]\n{text}"), {}, {}))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "delivery"),
+    [
+        ("retries", "0", "at-least-once"),
+        ("message.send.max.retries", "0", "exactly-once"),
+        ("session.timeout.ms", "1000", "at-least-once"),
+        ("heartbeat.interval.ms", "50000", "exactly-once"),
+        ("socket.timeout.ms", "70000", "exactly-once"),
+        ("message.timeout.ms", "1", "at-least-once"),
+        ("fetch.max.bytes", "10", "exactly-once"),
+    ],
+)
+def test_what_a_monitor_cannot_use_is_refused_by_config_in_the_same_words(
+    tmp_path: Path, name: str, value: str, delivery: str
+) -> None:
+    path = file(tmp_path, f'[kafka.properties]\n"{name}" = "{value}"\n[monitor]\ndelivery = "{delivery}"')
+    said = []
+    for command in (["config"], ["monitor", "--bootstrap-servers", "127.0.0.1:1"]):
+        done = CliRunner().invoke(app, [*command, "--config", str(path)])
+        assert isinstance(done.exception, UserError | SystemExit)
+        said.append(str(done.exception) if isinstance(done.exception, UserError) else done.output)
+    assert said[0] == said[1]
+    assert name.replace("message.send.max.", "") in said[0]
+
+
+def test_what_a_monitor_alone_cannot_use_is_accepted_for_other_commands(tmp_path: Path) -> None:
+    loaded = load(file(tmp_path, "[kafka.properties]\nsocket.timeout.ms = 70000"), {}, {})
+    check_with_librdkafka(loaded)
+    with pytest.raises(UserError, match=r"beatwire.toml: kafka: .*socket.timeout.ms"):
+        check_with_librdkafka(loaded, monitors=True)
+
+
 def test_a_missing_password_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD"
     with pytest.raises(

@@ -33,7 +33,7 @@ def config(
     from beatwire.configuration.effect import alert_settings_of, lifecycle_of, streams_of
     from beatwire.configuration.show import rows
 
-    loaded = load_with_options(config, bootstrap, properties, prefix)
+    loaded = load_with_options(config, bootstrap, properties, prefix, monitors=True)
     for settings in (alert_settings_of, lifecycle_of, streams_of):  # they check what no range says
         settings(loaded.values)
     found = rows(loaded)

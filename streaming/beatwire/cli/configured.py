@@ -45,6 +45,8 @@ def load_with_options(
     properties: Sequence[str] | None,
     prefix: str | None,
     others: Mapping[str, object] | None = None,
+    *,
+    monitors: bool = False,
 ) -> Loaded:
     """Return the configuration of a command.
 
@@ -54,6 +56,8 @@ def load_with_options(
         What ``--config``, ``--bootstrap-servers``, ``-X`` and ``--topic-prefix`` were given.
     others
         Key of the configuration -> what its option was given; None: the option was not given.
+    monitors
+        It is that of a monitor, with whose clients fewer properties of Kafka can be used.
 
     Raises
     ------
@@ -70,7 +74,7 @@ def load_with_options(
     for name, value in parse_properties(properties or ()).items():
         options[f"{PROPERTIES}.{name}"] = "-X", value
     loaded = load(config, options)
-    check_with_librdkafka(loaded)
+    check_with_librdkafka(loaded, monitors=monitors)
     return loaded
 
 

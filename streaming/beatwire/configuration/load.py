@@ -22,7 +22,6 @@ from pydantic_settings import EnvSettingsSource, SettingsError, TomlConfigSettin
 from beatwire.configuration.keys import DELIMITER, PREFIX, Configuration, flatten, keys
 from beatwire.configuration.ranges import ASCENDING
 from beatwire.errors import UserError
-from beatwire.kafka.cluster import check_properties
 from beatwire.kafka.properties import MASKED, check_property, is_secret, without_secrets
 
 DEFAULT = "default"
@@ -135,8 +134,13 @@ def from_environment(environment: Mapping[str, str]) -> Values:
     return found
 
 
-def check_with_librdkafka(loaded: Loaded) -> None:
+def check_with_librdkafka(loaded: Loaded, *, monitors: bool = False) -> None:
     """Check the properties of Kafka with librdkafka; no broker is asked.
+
+    Parameters
+    ----------
+    monitors
+        They are those of a monitor: its clients accept fewer.
 
     Raises
     ------
@@ -146,8 +150,12 @@ def check_with_librdkafka(loaded: Loaded) -> None:
     properties = loaded.values.kafka.properties
     if not properties:
         return
+    from beatwire.kafka.accepted import check_monitor, check_properties
+
     try:
         check_properties(properties)
+        if monitors:
+            check_monitor(properties, exactly_once=loaded.values.monitor.delivery == "exactly-once")
     except UserError as error:
         named = [name for name in sorted(properties, key=len, reverse=True) if name in str(error)]
         place = f"{_place(loaded.origin(f'{PROPERTIES}.{named[0]}'))}: " if named else ""

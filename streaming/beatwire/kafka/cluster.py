@@ -7,18 +7,16 @@ where messages pass librdkafka.
 
 import contextlib
 import logging
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
-from beatwire.errors import UserError, reason
+from beatwire.errors import UserError
 from beatwire.kafka.certificates import distrust
 from beatwire.kafka.properties import masked
 from beatwire.kafka.publishing.producer import Producer
@@ -32,7 +30,6 @@ DENIED = {
 }  # fmt: skip
 # Of a broker whose address another one has given: those of `bootstrap` have no number.
 _NAMED = re.compile(r" (?:\w+://)?([^\s/]+:\d+)/\d+: (Failed to resolve .*?|Connect to .*?)(?: \(after .*)?$")
-_FILES = {f"ssl.{kind}.location" for kind in ("ca", "key", "certificate", "crl", "keystore")}
 _NO_MECHANISM = "No provider for SASL mechanism GSSAPI"
 _UNVERIFIED = "certificate verify failed"
 # What librdkafka reports where a connection fails; the last two may also pass.
@@ -235,31 +232,6 @@ def is_refusal(error: KafkaError) -> bool:
     if error.code() == KafkaError._SSL:  # noqa: SLF001
         return "certificate" in text or "alert" in text
     return error.code() in (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)  # noqa: SLF001
-
-
-def check_properties(properties: Mapping[str, str]) -> None:
-    """Check that librdkafka accepts properties; no broker is asked.
-
-    Raises
-    ------
-    UserError
-        It does not, or a file that one names cannot be read; the message names the property.
-    """
-    for name, path in properties.items():
-        if name in _FILES and path != "probe":
-            _check_readable(name, path)
-    Cluster("", properties).producer({})
-    Cluster("", properties).consumer({"group.id": "beatwire-check"}).close()
-
-
-def _check_readable(name: str, path: str) -> None:
-    """Check that a file or folder of a property can be read: librdkafka names neither it nor the cause."""
-    try:
-        Path(path).stat()
-        if not os.access(path, os.R_OK):
-            raise PermissionError(None, "no permission to read")
-    except (OSError, ValueError) as error:
-        raise UserError(f"kafka: expected {name} that can be read; got {path!r}: {reason(error)}") from None
 
 
 @contextlib.contextmanager

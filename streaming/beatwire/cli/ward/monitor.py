@@ -155,6 +155,7 @@ def monitor(
                 "compute.backend": backend, "compute.gpu_memory": gpu_memory,
                 "compute.managed_memory": managed_memory, "compute.nvtx": nvtx,
             },
+            monitors=True,
         ).values  # fmt: skip
     else:
         values = parent_configuration()

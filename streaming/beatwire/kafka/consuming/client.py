@@ -34,6 +34,26 @@ _POLL_S = 0.1
 _SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
 
 
+def settings_of(group: str, protocol: str) -> dict[str, Any]:
+    """Return the librdkafka settings of a member of a group; ``protocol`` as of `GroupClient`."""
+    settings = {
+        "group.id": group,
+        "group.protocol": protocol,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "earliest",
+        "fetch.wait.max.ms": 10,
+        "fetch.message.max.bytes": 4 << 20,
+        "queued.min.messages": 200_000,
+        "queued.max.messages.kbytes": _QUEUED_KB,
+        "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
+        "fetch.error.backoff.ms": 100,
+    }
+    if protocol == "classic":
+        settings["partition.assignment.strategy"] = "cooperative-sticky"
+    return settings
+
+
 class AssignmentListener(Protocol):
     """Receives changes of the assignment, inside a poll and on its thread."""
 
@@ -63,22 +83,7 @@ class GroupClient:
         self._cluster, self._group, self._topic, self._listener = cluster, group, topic, listener
         self._topic_there = cluster.topic(topic)
         self._commits: dict[int, int] = {}
-        self._settings: dict[str, Any] = {
-            "group.id": group,
-            "group.protocol": protocol,
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 10,
-            "fetch.message.max.bytes": 4 << 20,
-            "queued.min.messages": 200_000,
-            "queued.max.messages.kbytes": _QUEUED_KB,
-            "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
-            "fetch.error.backoff.ms": 100,
-            "error_cb": self._on_error,
-        }
-        if protocol == "classic":
-            self._settings["partition.assignment.strategy"] = "cooperative-sticky"
+        self._settings = settings_of(group, protocol) | {"error_cb": self._on_error}
         self._unreachable, self._reachability = False, Reachability(cluster)
         self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
         self._received_s = self._checked_s = time.monotonic()

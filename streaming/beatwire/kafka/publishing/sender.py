@@ -24,7 +24,7 @@ LARGEST_BYTES = 900_000  # of key and value together: Kafka's default limit is 1
 _TRUNCATED_BYTES = 65_536
 _FLUSH_S = 30.0
 _CHECK_S = 0.5
-_SETTINGS = {
+SETTINGS = {
     "partitioner": "murmur2_random",  # the partitioner of Kafka's Java clients: one key, one partition for all clients
     "linger.ms": 5,
     # A transaction that begins while the last one is being completed is refused and tried again after this time.
@@ -194,7 +194,7 @@ class Sender:
 
     def _open(self, settings: Mapping[str, object]) -> Producer:
         """Return a new producer."""
-        return self.cluster.producer(_SETTINGS | {"on_delivery": weakly(self._on_delivery)} | dict(settings))
+        return self.cluster.producer(SETTINGS | {"on_delivery": weakly(self._on_delivery)} | dict(settings))
 
     def _produce_when_possible(
         self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None, partition: int = -1
@@ -221,7 +221,7 @@ class Sender:
         """Return what helps where a message is too large: most often it is the batch that it is in."""
         if error.code() not in _TOO_LARGE:
             return ""
-        size = self.cluster.properties.get("batch.size", _SETTINGS["batch.size"])
+        size = self.cluster.properties.get("batch.size", SETTINGS["batch.size"])
         return f" (batch.size is {size}: max.message.bytes of the topic has to be more)"
 
     def _poll(self, wait_s: float = 0) -> None:

@@ -261,7 +261,7 @@ class Transactions:
             time.sleep(_PAUSE_S)
 
     def _open(self) -> Sender:
-        sender = Sender(self._cluster, {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)})
+        sender = Sender(self._cluster, settings_of(self.name))
         deadline = time.monotonic() + OUTAGE_S
         while True:
             try:
@@ -279,6 +279,11 @@ class Transactions:
                     f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
                 ) from error
             return sender
+
+
+def settings_of(transactional_id: str) -> dict[str, object]:
+    """Return the librdkafka settings of a producer with transactions, beside those of every sender."""
+    return {"transactional.id": transactional_id, "transaction.timeout.ms": int(OPEN_S * 1000)}
 
 
 def flush_until(sender: Sender, stop: threading.Event) -> None:
