@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import trustme
 from beatwire.errors import UserError
+from beatwire.kafka.accepted import check_properties
 from beatwire.kafka.certificates import distrust
-from beatwire.kafka.cluster import Cluster, check_properties
+from beatwire.kafka.cluster import Cluster
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
