@@ -166,3 +166,33 @@ def test_a_page_without_a_monitor_says_so_until_there_is_one(browser: Browser, p
         page.ward.add_records([beat("bed-2", newest / 250.0)])
         expect(seen.locator("#banner")).to_be_hidden()
         expect(tile(seen, "bed-2").locator(".tile-state")).to_be_hidden()
+
+
+def test_a_key_that_is_held_acknowledges_one_alarm(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1")]), opened(browser, page.url + "#/bed/bed-1") as seen:
+        drawn(seen, "bed-1")
+        page.ward.add_records([alert("bed-1", "asystole"), alert("bed-1", "lead off")])
+        buttons = seen.locator(".alerts button")
+        expect(buttons).to_have_count(2)
+        seen.locator("#who").fill("Ada")
+        seen.locator("#who").blur()
+        seen.keyboard.down("a")
+        expect(buttons).to_have_count(1)
+        seen.evaluate(
+            """() => {
+              window.sent = [];
+              const send = WebSocket.prototype.send;
+              WebSocket.prototype.send = function (text) {
+                window.sent.push(JSON.parse(text).type);
+                return send.call(this, text);
+              };
+            }"""
+        )
+        for _ in range(5):
+            seen.keyboard.down("a")
+        drawn(seen, "bed-1", beyond=drawn(seen, "bed-1")["drawn"])
+        assert "ack" not in seen.evaluate("window.sent")
+        expect(buttons).to_have_count(1)
+        seen.keyboard.up("a")
+        seen.keyboard.press("a")
+        expect(buttons).to_have_count(0)

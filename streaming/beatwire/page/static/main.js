@@ -232,7 +232,7 @@ function frame(nowMs) {
 function onKey(event) {
   const typing = event.target.matches?.("input");
   if (event.key === "Escape") escape(event, typing);
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return; // a key that is held is pressed once
   const action = { "/": focusSearch, m: () => alarms.toggleSound(), o: () => ward.toggleOnly(), l: () => ward.toggleCompact(), p: () => alarms.togglePause() }[event.key];
   if (action) {
     event.preventDefault();
