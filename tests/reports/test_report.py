@@ -87,4 +87,9 @@ def test_a_strip_is_drawn_for_each_event_with_its_beats_and_annotations(report: 
 def test_a_recording_without_beats_has_a_report(tmp_path: Path) -> None:
     recording = Recording("flat", 250.0, ("II",), 0.0, np.zeros((1, 5000), np.int16))
     written = write_report(recording, analyze(recording), tmp_path / "flat.html")
-    assert body_rows(parsed(written.path), "hours")[-1][1] == "0"
+    report = parsed(written.path)
+    assert body_rows(report, "hours")[-1][1] == "0"
+    text = written.path.read_text(encoding="utf-8")
+    assert text.count("There are too few beats for this figure.") == 5
+    linked = re.findall(r'<a href="#([a-z]+)">', text)
+    assert [name for name in linked if f'<section id="{name}">' not in text] == []

@@ -43,7 +43,8 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
         signal = packing.result()
 
     def plot(*names: str) -> str:
-        return "".join(f'<div class="plot">{divs[name]}</div>' for name in names if name in divs)
+        drawn = "".join(f'<div class="plot">{divs[name]}</div>' for name in names if name in divs)
+        return drawn or "<p>There are too few beats for this figure.</p>"
 
     seconds = signal.factor / study.recording.rate_hz
     finest = "every sample" if signal.factor == 1 else f"minimum and maximum of every {1000 * seconds:.0f} ms"

@@ -54,7 +54,7 @@ def unusual_beats(study: Study, scale: Scale) -> str:
             f'aria-label="ECG of a beat">{grid(name, 0, 0, width, room.height)}{lines}</svg></figure>'
         )
     if not drawn:
-        return ""
+        return section("unusual", "Most unusual beats", "<p>No beat has a score.</p>")
     text = (
         f"The beats with the highest scores, at least {APART_S:g} s apart, in black; the median of the usual beats in "
         f"grey. Lead {study.recording.leads[0]}, {scale.caption}."
