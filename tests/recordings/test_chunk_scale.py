@@ -231,3 +231,22 @@ def test_a_wrong_chunk_is_one_line_and_changes_nothing(chunk: Any) -> None:
         monitor.push(chunk)
     assert "\n" not in str(error.value)
     assert monitor.position == 0
+
+
+@settings(max_examples=draws(12), deadline=None)
+@given(
+    bits=st.sampled_from([16, 24]), size=st.sampled_from([200, 500, 2000]),
+    lost=st.sampled_from(["sign", "code", "no"]), cuts=CUTS,
+    options=st.sampled_from([{}, {"units": "adc"}, {"gain": 400}]),
+)  # fmt: skip
+def test_numbers_that_have_lost_their_sign_are_said_to_have(
+    bits: int, size: int, lost: str, cuts: list[int], options: dict[str, Any]
+) -> None:
+    values = np.round(MV * size).astype(np.int64)
+    if lost == "sign":
+        values &= (1 << bits) - 1
+    elif lost == "code":
+        values[::97] = (1 << bits) - 1
+    said = [note for note in live(values, cuts, **options)[2] if "without their sign" in note]
+    assert len(set(said)) == (lost == "sign")
+    assert all(f"{2**bits - 6:,} for -6" in note for note in said)

@@ -21,6 +21,7 @@ from beatwire.recordings.codes import CODES, IMPOSSIBLE, without_codes
 from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.record import NO_VALUE
 from beatwire.recordings.remarks import few
+from beatwire.recordings.signs import LOST_BITS, NEAR_END
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
 
@@ -32,6 +33,7 @@ _FOLLOW_S = 1.0  # time constant: a drift of 8 mV/s at 1 uV is followed, and no 
 _FINEST_UV = 1.0  # a unit of the chunks that is finer is rounded to this: int16 would hold 33 mV at most
 _STEPS = 2000  # peak to peak of numbers of an unknown unit
 _HIGHEST_UV = 600_000.0  # twice the offset of an electrode that standards allow for
+_SIGN_JUMPS = 3  # from end to end, of a lead whose numbers have lost their sign
 _CODES = np.array([*CODES, *(-code for code in CODES)])
 
 
@@ -70,6 +72,7 @@ class ChunkScale:
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
         self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
+        self._sign_jumps, self._highest = np.zeros(len(leads), np.int64), np.zeros(len(leads))
         self._has_codes = False
         self.decided = False
         self.uv_per_unit, self._per_value = 0.0, 1.0
@@ -188,6 +191,7 @@ class ChunkScale:
             if valid[at]:
                 away = float(row[at]) - offset
                 if abs(away) > _LARGEST and first + at - self._jumped[k] >= JUMP_S * self._fs:
+                    self._look_for_signs(k, offset / self._per_value, float(row[at]) / self._per_value)
                     offset = float(row[at])
                     self._jumped[k] = first + at
                     self._note(k, offset)
@@ -198,6 +202,20 @@ class ChunkScale:
             out[at] = row[at] - np.rint(offset)
         self._offset[k] = offset
         return out
+
+    def _look_for_signs(self, k: int, before: float, now: float) -> None:
+        """Say once that a lead jumps from end to end, as signed integers do that are written without their sign."""
+        low, high = min(before, now), max(before, now)
+        bits = next((b for b in LOST_BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
+        if not bits or not 0 <= low < NEAR_END * 2.0**bits or high == self._highest[k]:
+            return  # the same number again is a code
+        self._sign_jumps[k] += 1
+        self._highest[k] = high
+        if self._sign_jumps[k] == _SIGN_JUMPS:
+            self._notes(
+                f"{self._leads[k]!r} jumps by nearly {2**bits:,} again and again: expected signed numbers, got them "
+                f"without their sign ({2**bits - 6:,} for -6)"
+            )
 
     def _note(self, k: int, offset: float) -> None:
         """Say that an offset has jumped, or was followed to where numbers would not fit; a few times."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from beatwire.tables import array_module
 
-_BITS = (16, 24, 32)
-_NEAR = 0.25  # of the range
+LOST_BITS = (16, 24, 32)
+NEAR_END = 0.25  # of the range
 _FEWEST, _DISTINCT = 8, 4  # numbers near each end, and different ones near the upper end: a code is one number
 
 
@@ -35,12 +35,12 @@ def _lost_bits(finite: Any) -> int:
     """Return the bits by which numbers were written without their sign; 0 if they were not."""
     xp = array_module(finite)
     high = float(finite.max()) if len(finite) else 0.0
-    bits = next((b for b in _BITS if (1 - _NEAR) * 2.0**b < high < 2.0**b), 0)
+    bits = next((b for b in LOST_BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
         return 0
     whole, half = 2.0**bits, 2.0 ** (bits - 1)
-    upper = finite[finite > (1 - _NEAR) * whole]
-    lower = int((finite < _NEAR * whole).sum())
+    upper = finite[finite > (1 - NEAR_END) * whole]
+    lower = int((finite < NEAR_END * whole).sum())
     between = len(finite) - len(upper) - lower - int((finite == half).sum())  # the least is written for no value
     is_code = min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT
     return 0 if between or is_code else bits
