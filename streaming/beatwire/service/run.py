@@ -24,6 +24,7 @@ from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
+from beatwire.service.observing.alike_log import AlikeLog
 from beatwire.service.observing.counters import Counters
 from beatwire.service.observing.health import Health, LoopState
 from beatwire.service.observing.instruments import Instruments
@@ -96,6 +97,7 @@ def run_monitor(
     pipeline = Pipeline(settings or Settings(), backend)
     pipeline.subscribe(pipeline.rejects, RejectLog().add)
     pipeline.subscribe(pipeline.aligned, ScatterLog(lambda: pipeline.directory).note)
+    pipeline.subscribe(pipeline.aligned, AlikeLog(lambda: pipeline.directory).note)
     if pipeline.model.network.scorer is not None:
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
