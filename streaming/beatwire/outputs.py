@@ -3,12 +3,13 @@
 In:  the path that a user gave, the files that are read, the content
 Out: the file. State: none
 
-A file is written beside its target and then moved there, so an error, a full disk or an interrupt leaves an older file
-as it was. What is no regular file (``/dev/stdout``, a pipe) is written to directly, and a link keeps pointing where it
-points.
+A file is written beside its target, stored by the disk and then moved there, so an error, a full disk, an interrupt or
+a power cut leaves an older file as it was. What is no regular file (``/dev/stdout``, a pipe) is written to directly,
+and a link keeps pointing where it points.
 """
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -16,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from beatwire.errors import UserError
+
+_NO_FSYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}  # of file systems that cannot
 
 
 def check_output(
@@ -77,11 +80,22 @@ def write_output(option: str, path: str | Path, content: bytes | str) -> Path:
             target.write_bytes(content)
             return path
         with _beside(target) as part:
-            part.write_bytes(content)
+            _store(part, content)
             part.replace(target)
     except (OSError, ValueError) as error:
         raise UserError(f"{option}: expected to write {path}; got: {_why(error)}") from None
     return path
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write a file and let the disk store it: a name may otherwise be there after a power cut, and the content not."""
+    path.write_bytes(content)
+    with path.open("r+b") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in _NO_FSYNC:
+                raise
 
 
 @contextlib.contextmanager

@@ -18,12 +18,15 @@ from archive_folders import NAMES, assert_as_analyzed, row, run
 from beatwire.archives import work
 from beatwire.archives.cluster import connected, ending
 from beatwire.archives.run import DIED
-from beatwire.archives.store import Store
+from beatwire.archives.store import SCHEMAS, Store
 from beatwire.cli.main import app
 from beatwire.errors import FatalError, UserError
 from beatwire.recordings.synthetic.person import synthesise
 from distributed import Client
+from draws import draws
 from fsspec.implementations.memory import MemoryFileSystem
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from page_folder import write_table
 from typer.testing import CliRunner
 
@@ -153,6 +156,21 @@ def test_a_small_disk_that_is_full_leaves_whole_files(folder: Path, client: Clie
             pd.read_parquet(path)
     finally:
         subprocess.run(["umount", small], check=True)
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(st.integers(0, 1_000_000))
+def test_a_row_that_a_power_cut_has_torn_is_none(tmp_path_factory: pytest.TempPathFactory, left: int) -> None:
+    store = Store(tmp_path_factory.mktemp("tables"))
+    store.prepare()
+    for name in NAMES[:2]:
+        store.write(
+            "recordings", name, {column: ["done" if column == "state" else None] for column in SCHEMAS["recordings"]}
+        )
+    path = Path(store.path("recordings", NAMES[0]))
+    path.write_bytes(path.read_bytes()[: left % path.stat().st_size])
+    assert list(store.rows()) == [NAMES[1]]
+    assert store.row(NAMES[0]) is None
 
 
 def test_a_cluster_that_cannot_be_used_is_one_error(folder: Path, client: Client, tmp_path: Path) -> None:

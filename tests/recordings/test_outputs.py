@@ -1,5 +1,6 @@
 """Files that commands write: never a source, by any name; complete, or as they were; refused before the work."""
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -157,6 +158,31 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         write_output("--out", tmp_path / "old.csv", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["old.csv"]
     assert (tmp_path / "old.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("number", "content"), [(0, "new"), (errno.EINVAL, "new"), (errno.ENOSPC, "old"), (errno.EDQUOT, "old")]
+)
+def test_the_disk_stores_a_file_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, content: str
+) -> None:
+    path, stored = tmp_path / "file.csv", list[str]()
+    path.write_text("old")
+
+    def fsync(file: int) -> None:
+        stored.append(path.read_text())
+        assert os.fstat(file).st_size == 3
+        if number:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if content == "old":
+        with pytest.raises(UserError, match=f"--out: expected to write .*{os.strerror(number)}"):
+            write_output("--out", path, "new")
+    else:
+        write_output("--out", path, "new")
+    assert (stored, path.read_text()) == (["old"], content)
+    assert [one.name for one in tmp_path.iterdir()] == ["file.csv"]
 
 
 def test_a_link_stays_a_link_and_rights_stay(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ class Store:
         return rows[0] if rows else None
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Return the row of each recording, by name.
+        """Return the row of each recording, by name; a file that is torn has none.
 
         Raises
         ------
@@ -156,7 +156,11 @@ class Store:
         found: dict[str, dict[str, Any]] = {}
         for path, content in contents.items():
             try:
-                (row,) = pq.ParquetFile(io.BytesIO(content)).read(list(SCHEMAS[RECORDINGS])).to_pylist()
+                file = pq.ParquetFile(io.BytesIO(content))
+            except pa.ArrowInvalid:  # by a power cut: the recording is analyzed again
+                continue
+            try:
+                (row,) = file.read(list(SCHEMAS[RECORDINGS])).to_pylist()
             except (pa.ArrowException, ValueError) as error:
                 raise UserError(f"--out: expected the folder of an archive; {path} is no row of one: {error}") from None
             found[unquote(path.rpartition("/")[0].rpartition("recording=")[2])] = row
