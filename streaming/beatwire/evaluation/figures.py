@@ -13,6 +13,7 @@ load                     alarms about the heart of medium and high priority: ``h
 confidence               AUROC of the detector's confidence, by beat and by window of 10 s
 map                      positions of a sample of beats of each class in the 2-D projection of the latents
 unseen                   number of records evaluated by a model that was not trained on them
+remarks                  ``record remark``, where annotations do not fit the signal
 failed                   ``record reason``
 """
 
@@ -75,6 +76,7 @@ def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: 
         "load": _load(results),
         "confidence": {k: number(v, 4) for k, v in confidence_auroc(r.confidence for r in unpaced).items()},
         "map": _map(unpaced),
+        "remarks": [{"record": r.name, "remark": remark} for r in results for remark in r.remarks],
         "failed": [{"record": name, "reason": reason} for name, reason in evaluation.failed.items()],
     }
 

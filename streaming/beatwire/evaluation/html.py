@@ -46,9 +46,10 @@ def as_html(figures: dict[str, Any], title: str) -> str:
         body += ["<h2>Classes of beats</h2>", f"<pre>{lines}</pre>"]
     alarms = [[rule, *(str(a[k]) for k in ("episodes", "found", "false"))] for rule, a in figures["alarms"].items()]
     body += ["<h2>Alarms</h2>", _table(("rule", "episodes", "detected", "false alarms"), alarms)]
-    if figures["failed"]:
-        items = "".join(f"<li>{escape(f['record'])}: {escape(f['reason'])}</li>" for f in figures["failed"])
-        body.append(f"<h2>Failed records</h2><ul>{items}</ul>")
+    for head, key, text in (("Remarks", "remarks", "remark"), ("Failed records", "failed", "reason")):
+        if figures[key]:
+            items = "".join(f"<li>{escape(f['record'])}: {escape(f[text])}</li>" for f in figures[key])
+            body.append(f"<h2>{head}</h2><ul>{items}</ul>")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style><body>{''.join(body)}</body></html>\n"

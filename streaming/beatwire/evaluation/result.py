@@ -12,6 +12,7 @@ from beatwire.evaluation.alarms import AlarmCounts, count_alarms, count_load
 from beatwire.evaluation.beats.confidence import ConfidenceOutcome
 from beatwire.evaluation.beats.detection import Detected
 from beatwire.evaluation.beats.match import Counts, count, inside, pair, timing_ms
+from beatwire.evaluation.beats.misfits import misfits
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.records import F64, I64
 
@@ -34,6 +35,7 @@ class RecordResult:
     found_class               str [c], the class that was given to each of these beats, or empty
     missed                    classes of the annotated beats outside excluded spans that were not found
     load                      by rule, how many alarms about the heart of medium or high priority there were
+    remarks                   where its annotations do not fit its signal
     held_out                  True if the detector was replaced by one that was not trained on this record
     """
 
@@ -57,6 +59,7 @@ class RecordResult:
     found_class: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
     load: dict[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
     held_out: bool = False
 
 
@@ -104,6 +107,7 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
         found_class=tuple(detected.beat_class[counted].tolist()) if len(detected.beat_class) else (),
         missed=missed_classes(record, partner),
         load=count_load(detected.alarms, recording.samples.shape[1]),
+        remarks=misfits(record.beat, detected.sample, record.excluded, rate_hz, NARROW_S),
     )
 
 

@@ -84,6 +84,7 @@ def as_text(figures: dict[str, Any]) -> str:
     lines += [f"Alarm {rule}: {a['found']} of {a['episodes']} episodes detected, false alarms: {a['false']}"
               for rule, a in figures["alarms"].items()]  # fmt: skip
     lines += load_line(figures["load"])
+    lines += [f"Remark: {f['record']}: {f['remark']}" for f in figures["remarks"]]
     lines += [f"Failed: {f['record']}: {f['reason']}" for f in figures["failed"]]
     return "\n".join(lines)
 
