@@ -18,9 +18,9 @@ from hypothesis.internal.conjecture import providers
 from skips import skip_unless_ci
 
 # The same draws in every run: a commit passes or fails by what it changes. Others: HYPOTHESIS_PROFILE=random. All of
-# them, in place of a quarter: HYPOTHESIS_PROFILE=all. Nothing depends on how fast the machine is at the moment.
+# them, in place of a sixth: HYPOTHESIS_PROFILE=all. Nothing depends on how fast the machine is at the moment.
 ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same", derandomize=True, max_examples=25, **ANY_SPEED)
+settings.register_profile("same", derandomize=True, max_examples=16, **ANY_SPEED)
 settings.register_profile("all", derandomize=True, **ANY_SPEED)
 settings.register_profile("random", derandomize=False, **ANY_SPEED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis draws: all of them in the heavy suite, a quarter in the fast one."""
+"""How many examples Hypothesis draws: all of them in the heavy suite, a sixth in the fast one."""
 
 from hypothesis import settings
 

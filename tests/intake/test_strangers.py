@@ -32,8 +32,6 @@ def other(size: int, seconds: float, elsewhere_s: float, **said: object) -> Sent
     st.sampled_from([25, 50, 125, 250, 2500]),
 )  # fmt: skip
 @example(59.0, 50, 50)
-@example(70.0, 50, 50)
-@example(70.0, 50, 250)
 @example(-70.0, 50, 50)
 @example(71.0, 25, 2500)
 def test_a_device_that_counts_elsewhere_is_announced_within_seconds(elsewhere_s: float, size: int, rival: int) -> None:
@@ -90,7 +88,7 @@ def test_what_does_not_fit_is_no_second_device_once_the_first_has_stopped() -> N
     assert "no data" in {a["rule"] for a in alerts}
 
 
-@pytest.mark.parametrize("elsewhere_s", [70.0, -70.0, 30.0])
+@pytest.mark.parametrize("elsewhere_s", [70.0, -70.0])
 def test_a_successor_finds_the_same_stranger(elsewhere_s: float) -> None:
     sent = in_order(sent_by(COUNT, 50, 0.0, 100.0, 0), other(50, 40.0, elsewhere_s))
     ticks = list[RawTick]()

@@ -34,6 +34,7 @@ def test_beats_classes_and_alarms_of_mitdb(ecg_folder: Path) -> None:
     assert found["alarms"]["tachycardia"]["found"] >= 101
 
 
+@pytest.mark.slow  # as long as the default detector, which the test before judges
 def test_beats_of_mitdb_by_the_trees_alone(ecg_folder: Path) -> None:
     found = evaluated(ecg_folder / "mitdb", "--detector", "trees")
     assert found["gross"]["f1"] >= 99.84
