@@ -15,12 +15,12 @@ from pathlib import Path
 
 from beatwire.errors import UserError
 from beatwire.recordings.places import (
-    ARROW,
+    BDF,
+    BIOPAC,
+    DICOM,
+    EDF,
     ENDINGS,
     JSON,
-    MATLAB,
-    NUMPY,
-    PARQUET,
     WFDB_SUFFIXES,
     Format,
     by_content,
@@ -39,14 +39,8 @@ _UNREADABLE = (
     (16, b"SCPECG", f"an SCP-ECG file, {_NOT_READ}: convert it to DICOM or WFDB"),
     (2, b"MFR", f"an MFER file, {_NOT_READ}: convert it to EDF or WFDB"),
     (0, b"GDF ", f"a GDF file, {_NOT_READ}: convert it to EDF"),
-    (0, b"\x89HDF\r\n", f"an HDF5 file, {_NOT_READ}: save with MATLAB's option -v7, or as .npz"),
-    (0, b"MATLAB 7.3 MAT-file", f"a MATLAB 7.3 file, {_NOT_READ}: save with the option -v7"),
     (0, b"fLaC", "a FLAC file without its WFDB header"),
     (8, b"WAVE", f"a WAV file, {_NOT_READ}: convert it to WFDB or CSV"),
-    *(
-        (30, begin, f"an Excel workbook or another document of Office, {_NOT_READ}: save its sheet as CSV")
-        for begin in (b"[Content_Types].xml", b"docProps/", b"_rels/", b"xl/", b"mimetypeapplication/vnd.oasis")
-    ),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1", f"an old document of Office, {_NOT_READ}: save its sheet as CSV"),
     (0, b"FEA1", f"a Feather file of version 1, {_NOT_READ}: save it as Parquet"),
     *(
@@ -84,12 +78,12 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
             raise _refused(path, what)
     inner = _unpacked(path) if head[:2] == _GZIP else b""
     if (
-        by_content(inner, path)
+        by_content(inner)
         or _JSON.match(inner)
         or any(inner[at : at + len(magic)] == magic for at, magic, _ in _UNREADABLE)
     ):
         raise _refused(path, _PACKED)
-    found = by_content(head, path)
+    found = by_content(head)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
     if found is None and _MARKUP.match(head) and _last(path) == b">":
@@ -106,8 +100,8 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         if has_lists(path):
             return read_listed(path, fs, column, gain)
         return None
-    read = _reader(path.name, found)
-    return read(path, fs, column, gain) if found in (PARQUET, ARROW, JSON, NUMPY, MATLAB) else read(path)
+    read = reader_of(path.name, found)
+    return read(path) if found in (EDF, BDF, DICOM, BIOPAC) else read(path, fs, column, gain)
 
 
 def _unpacked(path: Path) -> bytes:
@@ -154,7 +148,7 @@ def missing_package(found: Format) -> str | None:
     return found.package if found.package and find_spec(found.package) is None else None
 
 
-def _reader(where: str, found: Format) -> Callable[..., Signals | Recording]:
+def reader_of(where: str, found: Format) -> Callable[..., Signals | Recording]:
     """Return the function that reads a format; raise UserError if its package is not installed."""
     missing = missing_package(found)
     if missing is not None:

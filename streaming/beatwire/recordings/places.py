@@ -36,9 +36,12 @@ BIOPAC = Format("BIOPAC", "biopac:read", "bioread")
 PARQUET = Format("Parquet", "parquet:read_parquet")
 ARROW = Format("Arrow, Feather", "parquet:read_arrow")
 JSON = Format("JSON", "documents:read_json")
+HDF5 = Format("HDF5, MATLAB 7.3", "hdf5:read_hdf5", "h5py")
+XLSX = Format("Excel", "sheets:read_xlsx", "openpyxl")
+ZIP = Format("ZIP", "packed:read_zip")
 NUMPY = Format(".npy, .npz", "arrays:read_numpy")
 MATLAB = Format(".mat", "arrays:read_matlab")
-FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, ARROW, JSON, NUMPY, MATLAB)
+FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, ARROW, JSON, NUMPY, MATLAB, HDF5, XLSX, ZIP)
 
 ENDINGS = {
     ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
@@ -112,14 +115,14 @@ def wfdb_record(path: Path) -> Path | None:
     beside = path.with_suffix(".hea")
     if beside.exists() and (path.suffix in WFDB_SUFFIXES or _names(beside, path.name)):
         return path.with_suffix("")
-    if path.suffix in (".dat", ".atr") and not beside.exists() and _may_be_signal(head_of(path), path):
+    if path.suffix in (".dat", ".atr") and not beside.exists() and _may_be_signal(head_of(path)):
         raise UserError(f"{path}: expected its WFDB header {beside.name} beside it; there is none")
     return None
 
 
-def _may_be_signal(head: bytes, path: Path) -> bool:
+def _may_be_signal(head: bytes) -> bool:
     """Return True if a file may be one of a WFDB record by its first bytes: other programs write tables as .dat."""
-    return by_content(head, path) is None and _TABLE.fullmatch(head) is None
+    return by_content(head) is None and _TABLE.fullmatch(head) is None
 
 
 def _names(header: Path, file: str) -> bool:
@@ -139,7 +142,7 @@ def head_of(path: Path) -> bytes:
         raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
 
 
-def by_content(head: bytes, path: Path) -> Format | None:
+def by_content(head: bytes) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
     if head[:8].rstrip(b" \0") == b"0" and len(head) == _HEAD_BYTES and head[184:192].strip(b" \0").isdigit() and (
         b"\n" not in head
@@ -153,8 +156,12 @@ def by_content(head: bytes, path: Path) -> Format | None:
         return PARQUET
     if head[:6] == b"ARROW1" or (head[:4] == b"\xff\xff\xff\xff" and b"\0\0" in head[6:8]):
         return ARROW
-    if head[:6] == b"\x93NUMPY" or (head[:4] == b"PK\x03\x04" and path.suffix.lower() not in (".xlsx", ".docx")):
+    if head[:6] == b"\x93NUMPY":
         return NUMPY
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return ZIP
+    if head[:8] == b"\x89HDF\r\n\x1a\n" or head[:19] == b"MATLAB 7.3 MAT-file":
+        return HDF5
     if head[:19] == b"MATLAB 5.0 MAT-file" or _is_matlab_4(head):
         return MATLAB
     if _is_biopac(head):

@@ -22,7 +22,6 @@ from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.readers.stated import stated_names, stated_rate, stated_units
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 
-_SHOWN = 3  # names in an error
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
 
@@ -39,7 +38,7 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
         with path.open("rb") as file:
             opened = np.load(file, allow_pickle=False)
             one = isinstance(opened, np.ndarray)
-            arrays = {path.stem: opened} if one else _plain(path.name, opened)
+            arrays = {path.stem: opened} if one else _plain(opened)
             behind = path.stat().st_size - file.tell() if one else 0
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
@@ -48,13 +47,9 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
     return replace(recording, notes=(*left, *recording.notes))
 
 
-def _plain(where: str, opened: Any) -> dict[str, Any]:
+def _plain(opened: Any) -> dict[str, Any]:
     """Return the arrays of an ``.npz`` file without those of objects, if there are others."""
     arrays, refused = {}, None
-    others = [name for name in opened.zip.namelist() if not name.endswith(".npy")]
-    if others:
-        shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
-        raise UserError(f"{where}: expected arrays of numbers; got a ZIP archive that holds {shown}: unpack it")
     for name in opened.files[:_MOST]:
         try:
             arrays[name] = opened[name]
@@ -77,14 +72,14 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
         raise UserError(f"{path.name}: expected a MATLAB file; got: {got}") from None
     named = {name: value for name, value in opened.items() if not name.startswith("__")}
     chosen, column = one_of_several(path.name, named, column)
-    return recording_of_arrays(path, dict(_flat(chosen)), fs, column, gain)
+    return recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+def flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield the arrays of a file, those within structures by names with a point."""
     for name, value in values.items():
         if isinstance(value, dict) and depth < _DEEPEST:
-            yield from _flat(value, f"{prefix}{name}.", depth + 1)
+            yield from flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", _stacked(np.asarray(value))
 

@@ -81,7 +81,7 @@ def recording_of(
             notes += tuple(rate_notes)
         if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
             notes += (f"it states {hz:g} Hz, its times give {recording.rate_hz:.7g} Hz",)
-    return replace(recording, name=path.stem, leads=_short(recording.leads), notes=(*notes, *recording.notes))
+    return replace(recording, name=path.stem, leads=short_names(recording.leads), notes=(*notes, *recording.notes))
 
 
 def _stated_gain(arrays: Mapping[str, Any]) -> float | None:
@@ -201,10 +201,10 @@ def _with_leads(where: str, row: dict[str, Any], leads: list[str] | None) -> dic
     return found
 
 
-def _short(leads: tuple[str, ...]) -> tuple[str, ...]:
+def short_names(leads: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of leads without the objects that all of them are in.
 
-    >>> _short(("leads.I", "leads.II")), _short(("I.data", "II.data")), _short(("a.x", "b.y"))
+    >>> short_names(("leads.I", "leads.II")), short_names(("I.data", "II.data")), short_names(("a.x", "b.y"))
     (('I', 'II'), ('I', 'II'), ('a.x', 'b.y'))
     """
     parts = [lead.split(".") for lead in leads]

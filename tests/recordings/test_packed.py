@@ -1,0 +1,206 @@
+"""ZIP archives, Excel workbooks and HDF5: a known ECG in one of them is read as it is, several are refused."""
+
+import datetime
+import io
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.recordings import read_blocks, read_recording
+from draws import draws
+from edf_files import Raw, write_raw_edf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import heart, message_of
+
+openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl (pip install 'beatwire[formats]')")
+h5py = pytest.importorskip("h5py", reason="needs h5py (pip install 'beatwire[formats]')")
+
+RATE_HZ = 250.0
+SECONDS = 4
+MV = heart(RATE_HZ, seconds=SECONDS)
+UV = np.round(MV * 1000).astype(int)
+T = np.arange(len(MV)) / RATE_HZ
+CSV = "time,II (mV)\n" + "".join(f"{t:g},{v:.4f}\n" for t, v in zip(T, MV, strict=True))
+START = datetime.datetime(2026, 3, 5, 10, tzinfo=datetime.UTC).replace(tzinfo=None)
+
+
+def assert_is_ecg(path: Path, mv: np.ndarray = MV, **options: Any) -> None:
+    recording = read_recording(path, **options)
+    got = np.where(recording.samples == -32768, np.nan, recording.samples * recording.uv_per_unit / 1000)
+    assert recording.rate_hz == RATE_HZ
+    np.testing.assert_allclose(got, np.atleast_2d(mv), atol=0.006)
+
+
+def zipped(path: Path, files: dict[str, bytes | str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+    return path
+
+
+def edf(folder: Path) -> bytes:
+    write_raw_edf(folder / "y", [Raw("ECG", "mV", np.round(MV * 6553.5).astype(int))], SECONDS)
+    return (folder / "y").read_bytes()
+
+
+RECORD: dict[str, bytes | str] = {
+    "r/100.hea": f"100 1 250 {len(MV)}\n100.dat 16 200 16 0 0 0 0 II\n",
+    "r/100.dat": np.round(MV * 200).astype("<i2").tobytes(),
+}
+
+
+def test_the_one_recording_of_an_archive_is_read(tmp_path: Path) -> None:
+    found: list[dict[str, bytes | str]] = [
+        {"a.csv": CSV}, {"a/": "", "a/ecg.csv": CSV, "__MACOSX/a/._ecg.csv": b"\0", "a/.DS_Store": b"x"},
+        {"../../a.csv": CSV}, {"a.json": json.dumps({"fs": 250, "II": MV.tolist()})}, {"a": edf(tmp_path)}, RECORD,
+    ]  # fmt: skip
+    for files in found:
+        path = zipped(tmp_path / "x.zip", files)
+        assert_is_ecg(path)
+        assert sum(block.samples.shape[1] for block in read_blocks(path, samples=300)) == len(MV)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a.csv": CSV, "b.csv": CSV}, "expected one recording in a ZIP archive; got a.csv, b.csv: unpack it"),
+        (
+            {f"{k}.csv": CSV for k in range(5)},
+            "expected one recording in a ZIP archive; got 0.csv, 1.csv, 2.csv, ...: ",
+        ),
+        ({}, "expected one recording in a ZIP archive; got nothing: unpack it"),
+        ({"a.zip": b"PK"}, "expected one recording in a ZIP archive; got a.zip: unpack it"),
+        ({**RECORD, "r/101.hea": ""}, "expected one recording in a ZIP archive; got r/100.hea, r/100.dat, r/101.hea"),
+        ({"a.csv": "hello\n"}, "a.csv: expected rows of numbers"),
+        ({"word/document.xml": "a"}, "expected an ECG recording; got a document of Office"),
+    ],
+)
+def test_an_archive_of_several_files_or_of_none_is_one_line(
+    files: dict[str, bytes | str], message: str, tmp_path: Path
+) -> None:
+    assert message_of(zipped(tmp_path / "x.zip", files)).startswith(f"x.zip: {message}")
+
+
+def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("clock", ["seconds", "dates", "none"])
+def test_the_table_of_a_workbook_is_read_wherever_it_stands(clock: str, seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    text, gap, missing, other = rng.integers(0, 2, 4).astype(bool) & [clock == "none", True, True, True]
+    head, left = rng.integers(0, [4, 3])
+    values: list[Any] = [f"{v:.4f}".replace(".", ",") if text else round(float(v), 4) for v in MV]
+    times: list[Any] = [START + datetime.timedelta(seconds=t) for t in T.tolist()] if clock == "dates" else T.tolist()
+    expected = MV.copy()
+    if missing:
+        values[200:210] = [None] * 10
+        expected[200:210] = np.nan
+    rows = [[*([] if clock == "none" else [t]), v] for t, v in zip(times, values, strict=True)]
+    if gap and clock != "none":
+        del rows[500:520]
+        expected[500:520] = np.nan
+    names = ["II (mV)"] if clock == "none" else ["time", "II (mV)"]
+    above = [["Patient", "A"], ["Age", 50], ["Device", "X 1"]][:head]
+    sheets = {"ECG": [[None] * left + row for row in (*above, names, *rows)]}
+    sheets |= {"About": [["Recorded", START], ["Rate", 250]]} if other else {}
+    path = workbook(tmp_path / "x.xlsx", sheets)
+    assert_is_ecg(path, expected, fs=RATE_HZ if clock == "none" else None)
+
+
+def test_a_workbook_of_two_tables_or_of_none_is_one_line(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["II"], *([float(v)] for v in MV[:60])]
+    path = workbook(tmp_path / "x.xlsx", {"A": rows, "B": rows})
+    assert message_of(path) == "x.xlsx: expected one sheet with a table; got 'A', 'B': save one of them as CSV"
+    path = workbook(tmp_path / "x.xlsx", {"A": rows[:9]})
+    assert message_of(path).startswith("x.xlsx: expected one sheet with a table; got none of 50 rows or more")
+
+
+def filled(group: Any, shape: str) -> None:
+    """Write the ECG as a dataset, as groups, as a table of attributes, or as MATLAB does."""
+    if shape == "groups":
+        group.attrs["fs"] = 250.0
+        group.create_group("signals").create_dataset("II", data=MV, compression="gzip")
+    elif shape == "attributes":
+        group["ecg"] = UV.astype("i2")
+        group["ecg"].attrs.update({"sampling_rate": 250, "units": "uV"})
+    elif shape == "matlab":
+        group["val"], group["Fs"] = MV[:, None], np.array([[250.0]])
+        group["unit"] = np.array([[109], [86]], "u2")
+        group["unit"].attrs["MATLAB_class"] = np.bytes_("char")
+    else:
+        group["ecg"], group["fs"], group["unit"] = MV, 250, "mV"
+
+
+@pytest.mark.parametrize("shape", ["datasets", "groups", "attributes", "matlab"])
+def test_the_ecg_of_an_hdf5_file_has_the_rate_and_the_unit_that_it_states(shape: str, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w", userblock_size=512 if shape == "matlab" else 0) as file:
+        filled(file, shape)
+    if shape == "matlab":
+        with (tmp_path / "x.h5").open("r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
+    assert_is_ecg(tmp_path / "x.h5")
+
+
+def test_several_recordings_in_an_hdf5_file_are_refused_and_links_out_of_it_are_not_followed(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name in ("rec1", "rec2"):
+            filled(file.create_group(name), "datasets")
+    assert message_of(tmp_path / "x.h5") == (
+        "x.h5: expected one recording; got 2, rec1, rec2: choose with --column rec1"
+    )
+    assert_is_ecg(tmp_path / "x.h5", column="rec2")
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file["ecg"], file["fs"] = h5py.ExternalLink("x.h5", "/rec1/ecg"), 250
+    assert message_of(tmp_path / "y.h5").startswith("y.h5: expected an array of numbers; got 'fs' (a number)")
+
+
+def contents() -> dict[str, bytes]:
+    found = {}
+    for kind in ("zip", "xlsx", "h5"):
+        made = io.BytesIO()
+        if kind == "zip":
+            zipped(made, {"a.csv": CSV})  # type: ignore[arg-type]
+        elif kind == "xlsx":
+            workbook(made, {"A": [["II (mV)"], *([float(v)] for v in MV[:250])]})  # type: ignore[arg-type]
+        else:
+            with h5py.File(made, "w") as file:
+                filled(file, "datasets")
+        found[kind] = made.getvalue()
+    return found
+
+
+CONTENTS = contents()
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(kind=st.sampled_from(["zip", "xlsx", "h5"]), at=st.floats(0, 1, exclude_max=True), change=st.integers(0, 255))
+def test_a_damaged_archive_is_read_right_or_is_one_line(
+    kind: str, at: float, change: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    content = bytearray(CONTENTS[kind])
+    place = int(at * len(content))
+    if change:
+        content[place] ^= change
+    else:
+        del content[place:]
+    path = tmp_path_factory.getbasetemp() / f"damaged.{kind}"
+    path.write_bytes(content)
+    with suppress(UserError):
+        recording = read_recording(path, fs=RATE_HZ)
+        got = recording.samples[0] * recording.uv_per_unit / 1000
+        assert kind == "h5" or np.abs(got - MV[: len(got)]).max() < 0.006  # it has no checksums
