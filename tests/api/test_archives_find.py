@@ -178,3 +178,25 @@ print({{"numba", "numpy", "pandas", "pyarrow", "scipy", "distributed"}} & set(sy
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.startswith(message), done.stderr
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_links_to_files_are_followed_and_others_are_said(tmp_path: Path) -> None:
+    write(tmp_path, "store/x1", "store/x2", "ward/b.csv")
+    ward = tmp_path / "ward"
+    (ward / "a.csv").symlink_to("../store/x1")
+    (ward / "c.csv").symlink_to("../store/not-fetched")
+    (ward / "d.csv").symlink_to("nowhere")
+    (ward / "up").symlink_to("..")
+    for source, base in ((ward, ""), (tmp_path / "ward" / "*", "")):
+        found, notes = find([source])
+        assert [one.name for one in found] == [f"{base}a.csv", f"{base}b.csv"]
+        assert {note.removeprefix(f"{source}: ") for note in notes} >= {
+            "2 links to nothing were left out: c.csv", "1 links to folders were left out: up",
+        }  # fmt: skip
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "lost" / "a.csv").symlink_to("nowhere")
+    with pytest.raises(UserError, match=r"there is none; 1 links to nothing were left out: a\.csv"):
+        find([tmp_path / "lost"])
+    before = found[0].stamp
+    (tmp_path / "store" / "x1").write_text("other")
+    assert find([ward])[0][0].stamp != before

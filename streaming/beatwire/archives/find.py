@@ -13,7 +13,7 @@ import hashlib
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,7 +104,9 @@ def _in_source(source: str, without: str | Path | None, notes: list[str]) -> lis
     found = searched.recordings(base)
     if not found:
         what = "no file matches it" if is_pattern and not searched.chosen else "there is none"
-        raise UserError(f"{source}: expected a folder, a pattern or an address of recordings; {what}")
+        raise UserError(
+            f"{source}: expected a folder, a pattern or an address of recordings; {'; '.join([what, *searched.notes])}"
+        )
     notes += [f"{source}: {note}" for note in searched.notes]
     return found
 
@@ -179,13 +181,31 @@ class _Searched:
         ]
 
     def _list(self, listed: Iterable[Mapping[str, Any]]) -> list[str]:
-        files = {one["name"]: one for one in listed if one["type"] == "file"}
+        files = {one["name"]: one for one in self._without_links(listed) if one["type"] == "file"}
         if strange := [name for name in files if not _is_text(name)]:  # no table can hold them
             shown = printable(strange[0].rpartition("/")[2])
             self.notes.append(f"{len(strange)} files were left out, because their names are not UTF-8: {shown}")
         files = {name: one for name, one in files.items() if name not in strange}
         self.listed |= files
         return list(files)
+
+    def _without_links(self, listed: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """Yield what is listed; in place of a link to a file that file, under the link's name. The others are said."""
+        left: dict[str, list[str]] = {"nothing": [], "folders": []}
+        for one in listed:
+            target = one
+            if one.get("islink"):
+                try:
+                    target = self.files.info(one["name"])
+                except OSError:
+                    left["nothing"].append(one["name"])
+                if target["type"] == "directory":
+                    left["folders"].append(one["name"])
+            yield target
+        for what, links in left.items():
+            if links:
+                shown = printable(min(links).rpartition("/")[2])
+                self.notes.append(f"{len(links)} links to {what} were left out: {shown}")
 
     def _address(self, path: str) -> str:
         return self.start + path
