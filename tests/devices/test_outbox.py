@@ -6,18 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from beatwire.errors import FatalError
+from beatwire.cli.main import app
+from beatwire.cli.ward import feed as cli
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.reading.readers import follow
 from beatwire.wire import decode_chunk, names
-from beatwire_producers.devices import feed, sending
+from beatwire_producers.devices import feed, sending, sources
 from beatwire_producers.devices import spool as spool_files
 from beatwire_producers.devices.feed import Feed, run_feed
 from beatwire_producers.devices.outbox import Memory
 from beatwire_producers.devices.spool import Spool
 from device_feeds import Counting, message
+from typer.testing import CliRunner
 
 
 def test_memory_that_is_full_loses_what_has_waited_longest() -> None:
@@ -105,6 +109,36 @@ def test_what_the_broker_did_not_take_is_sent_by_the_next_feed(tmp_path: Path, m
     assert any("of an earlier feed are sent first" in line for line in said)
     with pytest.raises(FatalError, match=r"to acknowledge every message; .* are lost"):
         run_feed([("counting", Counting(5))], nowhere, ended, said.append)
+
+
+@pytest.mark.parametrize("left", [True, False], ids=["killed before", "new"])
+def test_a_feed_that_was_killed_begins_again_without_its_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, left: bool
+) -> None:
+    monkeypatch.setattr(sending, "_FLUSH_S", 0.2)
+    monkeypatch.setattr(cli, "BROKER_S", 0.3)
+    monkeypatch.setattr(sources, "open_source", lambda *_: Counting(1_000))
+
+    def check_broker(cluster: Cluster, _: object) -> None:
+        raise UserError(f"expected a broker at {cluster}")
+
+    monkeypatch.setattr(topics, "check_broker", check_broker)
+    if left:
+        killed = Spool(tmp_path)
+        killed.put([message(k) for k in range(3)])
+        killed.close()
+    words = ["feed", "py:device_feeds:Counting:", "--bootstrap-servers", "127.0.0.1:1", "--spool", str(tmp_path)]
+    done = CliRunner().invoke(app, [*words, "--seconds", "0.5"])
+    if left:
+        assert done.exit_code == 0, done
+        assert "broker: no answer at 127.0.0.1:1 in 0.3 s; messages wait on disk" in done.stderr
+        again = Spool(tmp_path)
+        assert again.left > 3
+        again.close()
+    else:
+        assert isinstance(done.exception, UserError)
+        assert "expected a broker at 127.0.0.1:1" in str(done.exception)
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_device_that_goes_away_is_waited_for_with_a_growing_pause() -> None:

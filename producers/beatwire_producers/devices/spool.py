@@ -29,6 +29,11 @@ _SYNC_S = 1.0  # takes 1-20 ms, in which nothing is put or taken
 _ENDING, _DAMAGED = ".spool", ".damaged"
 
 
+def has_left(folder: Path) -> bool:
+    """Return whether a feed has left files in a folder: one that was killed has, and one whose broker was away."""
+    return any(folder.glob(f"*{_ENDING}"))
+
+
 class Spool:
     """Messages in the files of a folder. Those of a process that ended before they were sent come first.
 

@@ -52,6 +52,7 @@ FEED_LINES = {
     "lost": Line("messages lost", "{:,}"),
     "seconds": Line("time taken", "{:,.1f} s"),
 }
+BROKER_S = 5.0  # for an answer at the start
 WATCH_EXAMPLES = examples(
     "beatwire watch polar:H10",
     "beatwire watch brainflow:synthetic --column 0 --record ./records",
@@ -107,7 +108,8 @@ def feed(
 ) -> None:
     """Send live devices to Kafka.
 
-    A device that goes away is waited for, and a broker too: nothing is lost on the way, or the exit code is 1. Packets
+    A device that goes away is waited for, and a broker too, at the start if the spool has messages of an earlier feed:
+    nothing is lost on the way, or the exit code is 1. Packets
     get their places from the count or the clock of the device; a missing packet is a hole of its length.
     """
     from beatwire_producers.devices.sources import Options, check_installed, open_source
@@ -116,15 +118,20 @@ def feed(
         check_installed(source)
 
     from beatwire_producers.devices.feed import run_feed
+    from beatwire_producers.devices.spool import has_left
 
     from beatwire.cli.configured import cluster_and_registry
+    from beatwire.kafka.reachability import broker_responds
     from beatwire.kafka.topics import check_broker
     from beatwire.signals import stop_on_signals
     from beatwire.wire import names
 
     cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
     readers = [(source, open_source(source, Options(stream, fs, gain, column))) for source in sources]
-    check_broker(cluster, [names.SAMPLES])
+    if spool is not None and has_left(spool) and not broker_responds(cluster, timeout_s=BROKER_S):
+        print_message(f"broker: no answer at {cluster} in {BROKER_S:g} s; messages wait on disk")
+    else:
+        check_broker(cluster, [names.SAMPLES])
     with ExitStack() as stack:
         schema_id = None
         if opened is not None:
