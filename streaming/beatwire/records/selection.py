@@ -30,8 +30,7 @@ class LaneBeats(NamedTuple):
 
     counts  int64 [n]
     listed  int64 [n]             blocks that became complete, and denied peaks
-    denied  int64 [n, most]       peaks that the trees call beats, and the network does not or they are larger than
-                              those of any heart; of a fast rhythm none
+    denied  int64 [n, most]       peaks that the trees call beats and the network does not; of a fast rhythm none
     ints    int64 [n, most, 3]    R, peak of the response, whether the lane began since the last beat
     floats  float64 [n, most, 5]  RR and median RR in samples, response, quality, and the errors expected in the ten
                                   seconds up to the peak; NaN: unknown

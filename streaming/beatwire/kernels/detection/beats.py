@@ -147,11 +147,6 @@ def select_beats(
             if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
                 if member() == 0 and after_fast:
                     add_risk(rhythm, risk, of_trees)
-                may_be = trees and height >= floor and source <= 0  # of a gain that has changed
-                if may_be and logits[i, k, PEAK_OF_TREES] > 0.0:
-                    if member() == 0:
-                        found.denied[i, denied] = c
-                    denied += 1
                 continue
             if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
                 continue
