@@ -245,17 +245,18 @@ def test_three_priorities_and_the_sound_fit_into_the_line_at_the_top(
             assert seen.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("leads", [1, 12])
-@pytest.mark.parametrize("size", [(390, 844), (1024, 768), (1440, 900)])
-def test_a_trace_and_an_alarm_are_seen_at_once(
-    browser: Browser, page: Dashboard, leads: int, size: tuple[int, int]
-) -> None:
-    with Feed(page, [heart("bed-1", leads=leads)]), opened(browser, page.url + "#/bed/bed-1", *size) as seen:
+def test_a_trace_and_an_alarm_are_seen_at_once_on_every_screen(browser: Browser, page: Dashboard) -> None:
+    beds = [heart("bed-1"), heart("bed-12", leads=12)]
+    with Feed(page, beds), opened(browser, page.url, 320, 480) as seen:
         drawn(seen, "bed-1")
-        page.ward.add_records([alert("bed-1", rule) for rule in ("asystole", "tachycardia", "anomalous beats")])
-        expect(seen.locator(".alerts .alarm")).to_have_count(3)
-        expect(seen.locator(".lead canvas").first).to_be_in_viewport(ratio=1)
-        expect(seen.locator(".alerts .alarm").first).to_be_in_viewport(ratio=1)
+        for bed in ("bed-1", "bed-12"):
+            page.ward.add_records([alert(bed, rule) for rule in ("asystole", "tachycardia", "anomalous beats")])
+            seen.goto(page.url + f"#/bed/{bed}")
+            expect(seen.locator(".alerts .alarm")).to_have_count(3)
+            for width, height in ((390, 844), (1024, 768), (1440, 900), (360, 640), (700, 450)):
+                seen.set_viewport_size({"width": width, "height": height})
+                expect(seen.locator(".lead canvas").first).to_be_in_viewport(ratio=1)
+                expect(seen.locator(".alerts .alarm").first).to_be_in_viewport(ratio=1)
 
 
 def test_one_lead_and_two_use_the_height_of_three(browser: Browser, page: Dashboard) -> None:
