@@ -92,7 +92,8 @@ def write_one_a_row(path: Path, to: Path, packed: PackedRows) -> tuple[str, ...]
                 others = [n or "" for n in (*layout.names[:first], *layout.names[end:])]
                 if layout.lines_before:
                     written.writerow([*others, f"{name} ({unit})" if unit else name])
-            row = split_row(line.rstrip("\r\n"), delimiter)
+            text, is_plain = line.rstrip("\r\n"), delimiter != " " and '"' not in line
+            row = text.split(delimiter) if is_plain else split_row(text, delimiter)
             if len(row) != width and not line.endswith("\n"):
                 return ("the last line is cut off: left out",)
             if len(row) != width:
@@ -101,7 +102,11 @@ def write_one_a_row(path: Path, to: Path, packed: PackedRows) -> tuple[str, ...]
                 target.write(line)  # no row: its reader says so
                 continue
             others = [*row[:first], *row[end:]]
-            written.writerows([*others, cell] for cell in row[first:end])
+            if is_plain:
+                before = "".join([other + delimiter for other in others])
+                target.write("".join([f"{before}{cell}\n" for cell in row[first:end]]))
+            else:
+                written.writerows([*others, cell] for cell in row[first:end])
     return ()
 
 
