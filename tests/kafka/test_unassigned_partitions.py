@@ -1,17 +1,20 @@
 """Partitions that no member works on: what is kept of them, without a broker."""
 
+import logging
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming import unassigned
+from beatwire.kafka.consuming import commits, unassigned
 from beatwire.wire import names
+from confluent_kafka import TopicPartition
 
 
 def test_a_topic_that_is_created_again_with_fewer_partitions_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s, waits = [0.0], {0: (5, 9), 1: (5, 9)}
-    reader = SimpleNamespace(positions=lambda timeout_s: dict(waits))
+    reader = SimpleNamespace(positions=lambda timeout_s: dict(waits), foreign=set())
 
     class Reader:
         def __init__(self, *_: Any) -> None: ...
@@ -31,3 +34,41 @@ def test_a_topic_that_is_created_again_with_fewer_partitions_ends_nothing(monkey
             del waits[1]
         found += state.find([])
     assert found == [0]
+
+
+def test_a_program_that_is_no_monitor_and_commits_for_the_group_is_said_once_a_partition(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "beatwire")
+    foreign, now_s = set[int](), [0.0]
+    reader = SimpleNamespace(positions=lambda timeout_s: {}, foreign=foreign)
+    monkeypatch.setattr(unassigned, "LagReader", lambda *_: nullcontext(reader))
+    state = unassigned.Unassigned(Cluster("127.0.0.1:1"), "g", names.SAMPLES, lambda: now_s[0])
+    for partitions in (set(), {0, 1, 3}, {0, 1, 3}, {0, 1, 2, 3}, set(), {3}):
+        foreign.clear()
+        foreign |= partitions
+        now_s[0] += unassigned.EVERY_S
+        assert state.find([0]) == []
+    assert [record.fields["partitions"] for record in caplog.records] == [[1, 3], [2], [3]]
+    assert "got a commit of another program in partitions 1, 3 of ecg.samples" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("offset", "metadata", "is_foreign"),
+    [(7, "", True), (7, "beatwire rewind=5", False), (7, "another", True), (0, "", False), (-1001, "", False)],
+)
+def test_a_commit_is_of_a_monitor_or_foreign(
+    monkeypatch: pytest.MonkeyPatch, offset: int, metadata: str, *, is_foreign: bool
+) -> None:
+    at = TopicPartition(names.SAMPLES, 2, offset, metadata)
+    topic = SimpleNamespace(topics={names.SAMPLES: SimpleNamespace(partitions=[2])})
+    consumer = SimpleNamespace(
+        list_topics=lambda *_, **__: topic,
+        committed=lambda *_, **__: [at],
+        get_watermark_offsets=lambda *_, **__: (0, 9),
+        close=lambda: None,
+    )
+    monkeypatch.setattr(commits, "_group_reader", lambda *_: consumer)
+    with commits.LagReader(Cluster("127.0.0.1:1"), "g") as reader:
+        assert reader.positions() == {2: (max(0, offset), 9)}
+        assert reader.foreign == ({2} if is_foreign else set())

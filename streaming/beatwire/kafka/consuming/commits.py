@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.positions import Position, is_monitors
 from beatwire.wire import names
 
 _ANSWER_S = 2.0  # commits that are not in a transaction are answered within milliseconds
@@ -53,10 +53,16 @@ class LagReader:
     ----------
     cluster, group, topic
         The cluster, the group, and the topic.
+
+    Attributes
+    ----------
+    foreign : set of int
+        Partitions of which a program that is no monitor has made the last commit.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str = names.SAMPLES) -> None:
         self._cluster, self.group = cluster, group
+        self.foreign: set[int] = set()
         self._consumer = _group_reader(cluster, group, "read_uncommitted")
         self._topic = cluster.topic(topic)
         self._partitions: list[TopicPartition] = []
@@ -85,7 +91,9 @@ class LagReader:
                 partitions = self._consumer.list_topics(self._topic, timeout=timeout_s).topics[self._topic].partitions
                 self._partitions = [TopicPartition(self._topic, partition) for partition in partitions]
             found = {}
-            for at in _request_commits(self._consumer, self._partitions, timeout_s):
+            commits = _request_commits(self._consumer, self._partitions, timeout_s)
+            self.foreign = {at.partition for at in commits if at.offset > 0 and not is_monitors(at.metadata)}
+            for at in commits:
                 available = self._consumer.get_watermark_offsets(at, timeout=timeout_s)
                 if available is None:
                     raise TimeoutError(f"no answer in {timeout_s:g} s")

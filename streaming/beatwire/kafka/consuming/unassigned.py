@@ -12,6 +12,7 @@ The members of a group are not asked for: an admin client that describes a group
 process (librdkafka 2.16), as for its commits (see `beatwire.kafka.consuming.commits`).
 """
 
+import logging
 import random
 import time
 from collections.abc import Callable, Collection
@@ -21,6 +22,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import LagReader
 from beatwire.kafka.reading.readers import look_ahead
 
+_LOGGER = logging.getLogger("beatwire")
 EVERY_S = 10.0  # between two requests
 LONG_S = 90.0  # twice the session timeout of Kafka's default: the streams of a killed member go on much sooner
 SPREAD_S = 30.0  # members wait for different times: when one has acted, the others see commits again
@@ -45,6 +47,7 @@ class Unassigned:
         self._cluster, self._group, self._topic, self._clock_s = cluster, group, topic, clock_s
         self._patience_s = LONG_S + random.uniform(0.0, SPREAD_S)  # noqa: S311
         self._next_s = clock_s() + EVERY_S
+        self._foreign: set[int] = set()
         self._last: dict[int, tuple[int, float]] = {}  # partition -> commit, and since when it is the same
 
     def find(self, own: Collection[int]) -> list[int]:
@@ -64,6 +67,7 @@ class Unassigned:
         try:
             with LagReader(self._cluster, self._group, self._topic) as reader:
                 found = reader.positions(timeout_s=_ANSWER_S)
+                self._note_foreign(reader.foreign - set(own))
         except FatalError:
             return []
         for gone in self._last.keys() - found.keys():  # the topic was created again with fewer partitions
@@ -81,3 +85,14 @@ class Unassigned:
             self._last.clear()
             self._next_s = now_s + PAUSE_S
         return long
+
+    def _note_foreign(self, partitions: set[int]) -> None:
+        """Log, once a partition, that a program that is no monitor commits for the group: it has what it reads."""
+        if new := sorted(partitions - self._foreign):
+            _LOGGER.warning(
+                "expected monitors alone in group %r; got a commit of another program in partitions %s of %s: streams "
+                "that it reads are not analysed. Give it a group of its own",
+                self._group, ", ".join(map(str, new)), self._topic,
+                extra={"event": "foreign commit", "fields": {"partitions": new}},
+            )  # fmt: skip
+        self._foreign = partitions
