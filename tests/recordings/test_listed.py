@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from beatwire.recordings import read_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import heart, message_of
 
@@ -16,6 +16,7 @@ LIST = "[" + ", ".join(map(str, UV)) + "]"
 
 
 @settings(max_examples=draws(40), deadline=None)
+@example(size=10, delimiter="\t", between=",", quoted=False, lost=False, clock="time_s")
 @given(
     size=st.integers(10, 300), delimiter=st.sampled_from(",;\t"), between=st.sampled_from([",", ", ", ";", " ", "  "]),
     quoted=st.booleans(), lost=st.booleans(), clock=st.sampled_from(["time_s", "timestamp_ms"]),

@@ -19,7 +19,7 @@ from beatwire.tables import open_bytes, open_text
 
 _BEGIN = 1 << 16  # characters by which such a table is found
 _MARK = "\x01"  # stands for a list while rows are split
-_LIST = re.compile(r'"?[ \t]*\[([^\[\]"]*(?:\[[^\[\]"]*\][^\[\]"]*)*)\][ \t]*"?')
+_LIST = re.compile(r'(?:"[ \t]*)?\[([^\[\]"]*(?:\[[^\[\]"]*\][^\[\]"]*)*)\](?:[ \t]*")?')
 _CELL = re.compile(r"(?:(?<=[,;\t|])\s*\"?|^\s*\")\s*\[[\[\s]*[-+]?[\d.][^\[\]\"]*")
 _REMARK = ("#", "%", "//")
 _SHOWN = 40
@@ -66,7 +66,7 @@ def read_listed(path: Path, fs: float | None, column: str | None, gain: float | 
 
     rows = _LIST.sub(kept, "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(_REMARK)))
     first = next(line for line in rows.split("\n") if _MARK in line)
-    beside = re.findall(rf"([,;\t|])\s*{_MARK}|{_MARK}\d+\s*([,;\t|])", first)
+    beside = re.findall(rf"([,;\t|]) *{_MARK}|{_MARK}\d+ *([,;\t|])", first)
     delimiter = next((one for pair in beside for one in pair if one), ",")
     cells = [row for row in csv.reader(io.StringIO(rows), delimiter=delimiter) if any(cell.strip() for cell in row)]
     begin = next(k for k, row in enumerate(cells) if any(_MARK in cell for cell in row))
