@@ -79,3 +79,13 @@ def test_what_is_missing_or_too_much_is_one_line(text: str, message: str, tmp_pa
     found = message_of(path)
     assert found.startswith("x.csv: ")
     assert message in found
+
+
+@pytest.mark.parametrize("row", ['"[{}]",{}', "{1},[{0}]", "[{}]\t{}", '"[{}]";{}'])
+def test_a_clock_in_brackets_is_no_list(row: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    clocks = [f"10:00:{k / RATE_HZ:06.3f} 05/03/2026" for k in range(len(UV))]
+    path.write_text("".join(row.format(clock, uv) + "\n" for clock, uv in zip(clocks, UV, strict=True)))
+    recording = read_recording(path)
+    assert recording.rate_hz == RATE_HZ
+    assert np.array_equal(recording.samples[0], UV)

@@ -20,7 +20,10 @@ from beatwire.tables import open_bytes, open_text
 _BEGIN = 1 << 16  # characters by which such a table is found
 _MARK = "\x01"  # stands for a list while rows are split
 _LIST = re.compile(r'(?:"[ \t]*)?\[([^\[\]"]*(?:\[[^\[\]"]*\][^\[\]"]*)*)\](?:[ \t]*")?')
-_CELL = re.compile(r"(?:(?<=[,;\t|])\s*\"?|^\s*\")\s*\[[\[\s]*[-+]?[\d.][^\[\]\"]*")
+_NUMBER = r"(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|null|None)"
+_CELL = re.compile(
+    rf"(?:(?<=[,;\t|])\s*\"?|^\s*\")\s*\[[\[\s]*{_NUMBER}(?:\s*[,;\s]\s*{_NUMBER}[,;\s\]]|\s*\])", re.IGNORECASE
+)
 _REMARK = ("#", "%", "//")
 _SHOWN = 40
 _MISSING = ("", "nan", "null", "none")
