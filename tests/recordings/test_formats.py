@@ -70,6 +70,11 @@ def test_a_dicom_channel_without_sensitivity_is_not_calibrated_and_an_image_is_r
     assert read_recording(tmp_path / "u.dcm").uv_per_unit == 0
     image = pydicom.data.get_testdata_file("CT_small.dcm")
     assert message_of(image) == "CT_small.dcm: expected a DICOM waveform; got CT Image Storage"
+    made = pydicom.dcmread(tmp_path / "u.dcm")
+    del made.WaveformSequence[0].ChannelDefinitionSequence
+    made.save_as(tmp_path / "v.dcm")
+    expected = "v.dcm: expected a DICOM waveform; got: a file without ChannelDefinitionSequence"
+    assert message_of(tmp_path / "v.dcm") == expected
 
 
 def test_the_waveform_that_pydicom_ships_is_read_as_pydicom_reads_it() -> None:

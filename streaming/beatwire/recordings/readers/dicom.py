@@ -37,7 +37,8 @@ def read(path: Path) -> Signals:
     except UserError:
         raise
     except Exception as error:
-        got = (str(error).strip() or type(error).__name__).splitlines()[0]
+        missing = error.name if isinstance(error, AttributeError) else None
+        got = f"a file without {missing}" if missing else (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected a DICOM waveform; got: {got}") from None
 
 
