@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming import commits, unassigned
+from beatwire.kafka.consuming.progress import Progress
+from beatwire.kafka.consuming.replay import find_starts
 from beatwire.wire import names
 from confluent_kafka import TopicPartition
 
@@ -58,8 +60,9 @@ def test_a_program_that_is_no_monitor_and_commits_for_the_group_is_said_once_a_p
     [(7, "", True), (7, "beatwire rewind=5", False), (7, "another", True), (0, "", False), (-1001, "", False)],
 )
 def test_a_commit_is_of_a_monitor_or_foreign(
-    monkeypatch: pytest.MonkeyPatch, offset: int, metadata: str, *, is_foreign: bool
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, offset: int, metadata: str, *, is_foreign: bool
 ) -> None:
+    caplog.set_level(logging.WARNING, "beatwire")
     at = TopicPartition(names.SAMPLES, 2, offset, metadata)
     topic = SimpleNamespace(topics={names.SAMPLES: SimpleNamespace(partitions=[2])})
     consumer = SimpleNamespace(
@@ -72,3 +75,7 @@ def test_a_commit_is_of_a_monitor_or_foreign(
     with commits.LagReader(Cluster("127.0.0.1:1"), "g") as reader:
         assert reader.positions() == {2: (max(0, offset), 9)}
         assert reader.foreign == ({2} if is_foreign else set())
+    no_id: Any = SimpleNamespace(ask=lambda: None, known=None, wait=lambda: None)
+    starts = find_starts(consumer, [at], Progress(), no_id, first=True)  # type: ignore[arg-type]
+    assert starts[2].at.offset == max(0, offset)
+    assert [record.event for record in caplog.records] == ["foreign commit"] * is_foreign

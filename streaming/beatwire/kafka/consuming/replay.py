@@ -15,7 +15,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import as_commit, as_position
-from beatwire.kafka.consuming.positions import Cause, OffsetRange, Position, cause_to_go_back, clip_to_available
+from beatwire.kafka.consuming.positions import (
+    Cause,
+    OffsetRange,
+    Position,
+    cause_to_go_back,
+    clip_to_available,
+    is_monitors,
+)
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.kafka.reading.readers import look_ahead
@@ -165,6 +172,13 @@ def find_starts(
         starts[found.partition] = Start(*clip_to_available(commit, offsets, present))
         if commit is not None and (cause := cause_to_go_back(commit, offsets, present)) is not None:
             went_back[found.partition] = cause, commit.offset
+        elif commit is not None and commit.offset and not is_monitors(found.metadata):
+            _LOGGER.warning(
+                "kafka: %s/%s: expected the commit of a monitor; got one of another program, %s: what is before it may "
+                "not have been analysed",
+                found.topic, found.partition, found.offset,
+                extra={"event": "foreign commit", "fields": {"partitions": [found.partition]}},
+            )  # fmt: skip
     if went_back:
         _commit_and_report(consumer, assigned[0].topic, went_back, {p: starts[p].at for p in went_back})
     kept = progress.go_on_from({partition: start.at.offset for partition, start in starts.items()})
