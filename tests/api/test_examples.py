@@ -32,6 +32,7 @@ def test_noise_on_one_lead_does_not_change_the_other(record: AnnotatedRecord) ->
         assert not changed.all(axis=0).any()
 
 
+@pytest.mark.slow  # it trains
 def test_noise_on_one_lead_is_trained_on_with_all_leads_only(record: AnnotatedRecord) -> None:
     leads = {a.name: set[int]() for a in TRAINED_ON + EVALUATION_NOISE}
     for examples in examples_of(record, NoiseBank({}), seed=0):

@@ -130,6 +130,7 @@ def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:
         load_model(copy_of_shipped(tmp_path, {"calibration": table}))
 
 
+@pytest.mark.slow  # it trains
 def test_training_twice_gives_the_same_model_and_metrics(trained: Trained, tmp_path: Path) -> None:
     first, again = trained.metrics, fit("vae", [trained.records], tmp_path / "m.safetensors", settings=SHORT)
     assert first == again

@@ -6,7 +6,7 @@ import pytest
 from beatwire.kafka.consuming import batch, repeated
 from beatwire.kafka.consuming.batch import join_messages
 from beatwire.kafka.consuming.repeated import Repeated
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kafka_messages import Message
 
@@ -76,7 +76,14 @@ def passed(of: Repeated, received: list[Message], sizes: list[int], due: int) ->
     return found
 
 
+def again_behind_a_gap() -> tuple[list[Message], list[int], list[Message]]:
+    """Return four offsets of which one is missing and one comes twice: as many as from the first to the last."""
+    new = [Message(0, offset, b"%d" % offset, 0) for offset in (0, 1, 3)]
+    return [*new, new[-1]], [], new
+
+
 @given(histories())
+@example(again_behind_a_gap())
 def test_every_message_passes_once_wherever_a_client_is_set_back_and_whatever_a_log_loses(history) -> None:
     received, sizes, new = history
     of = Repeated("t", Id())  # type: ignore[arg-type]

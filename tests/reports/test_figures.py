@@ -56,7 +56,9 @@ def test_alarms_in_noise_without_a_heart(ecg_folder: Path) -> None:
     assert rows["normal rhythm: with a physiological alarm, medium or high"]["hits"] <= 3
 
 
-@pytest.mark.parametrize(("detector", "most"), [("trees", 0.027), ("network", 0.0225)])
+@pytest.mark.parametrize(
+    ("detector", "most"), [pytest.param("trees", 0.027, marks=pytest.mark.slow), ("network", 0.0225)]
+)
 def test_intervals_of_people_in_movement(ecg_folder: Path, detector: str, most: float) -> None:
     rows = evaluated(ecg_folder / "motion", "--detector", detector)["rows"]
     (row,) = [row for row in rows if row["by"] == "all"]

@@ -49,6 +49,7 @@ def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
     assert ours.surplus_and_missing() == ({}, {})
 
 
+@pytest.mark.slow  # test_chaos disturbs the broker in the fast suite
 def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, ward):
     ours = ward(own_kafka.cluster)
     worker = ours.start_worker()

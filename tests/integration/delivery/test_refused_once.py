@@ -35,7 +35,7 @@ def transactional(cluster: Cluster) -> Iterator[Sender]:
     transactions.close()
 
 
-@pytest.mark.parametrize("opened", [plain, transactional])
+@pytest.mark.parametrize("opened", [pytest.param(plain, marks=pytest.mark.slow), transactional])
 def test_a_message_that_was_refused_once_is_not_lost(need_kafka, opened):
     with LocalKafka(behind_network=True) as kafka:
         kafka.network.refuse(names.ALERTS, b"first")

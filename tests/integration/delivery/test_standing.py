@@ -130,7 +130,9 @@ LENGTHS = (8, b"\xff" * 6, [])
 COMPRESSION = (45, b"\x01", [KafkaError._BAD_COMPRESSION])
 
 
-@pytest.mark.parametrize("damage", [LENGTHS, COMPRESSION], ids=["lengths", "compression"])
+@pytest.mark.parametrize(
+    "damage", [LENGTHS, pytest.param(COMPRESSION, marks=pytest.mark.slow)], ids=["lengths", "compression"]
+)
 def test_a_batch_that_cannot_be_read_does_not_keep_the_others_from_their_ends(need_kafka, caplog, wait, damage):
     before, what, expected = damage
 

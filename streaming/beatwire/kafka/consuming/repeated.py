@@ -156,15 +156,13 @@ def newest(leader_epoch: Mapping[int, int], before: Mapping[int, int]) -> dict[i
 
 
 def out_of_order(messages: list[Message], due: Mapping[int, int]) -> set[int]:
-    """Return the partitions with a message before the one that is due; of a run without gaps, two offsets are read."""
+    """Return the partitions with a message before the one that is due."""
     found, due = set[int](), dict(due)
+    offsets = np.array([message.offset() for message in messages], np.int64)
+    is_behind = np.append(True, np.diff(offsets) <= 0)  # the message before; not asked of the first of a run
     for run in partition_runs(partition_column(messages)):
-        first, last = messages[run.begin].offset() or 0, messages[run.end - 1].offset() or 0
-        in_order = last - first + 1 == run.end - run.begin
-        if not in_order:  # ends of transactions have offsets, too
-            offsets = np.array([message.offset() for message in messages[run.begin : run.end]], np.int64)
-            in_order = bool((np.diff(offsets) > 0).all())
-        if not in_order or first < due.get(run.partition, first):
+        first = int(offsets[run.begin])
+        if is_behind[run.begin + 1 : run.end].any() or first < due.get(run.partition, first):
             found.add(run.partition)
-        due[run.partition] = last + 1
+        due[run.partition] = int(offsets[run.end - 1]) + 1
     return found
