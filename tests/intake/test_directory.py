@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from beatwire.records import Chunks
 from beatwire.records.columns import CHUNK_ID_HASH
-from beatwire.service.observing.scatter_log import EVERY_S, ScatterLog
+from beatwire.service.observing.pace import EVERY_S
+from beatwire.service.observing.scatter_log import ScatterLog
 from beatwire.stages.support.streams.directory import Directory
 from draws import draws
 from hypothesis import given, settings

@@ -14,7 +14,8 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Fault, Outgoing, RawTick, Rejects
 from beatwire.records.letters import Letter
-from beatwire.service.observing.reject_log import EVERY_S, RejectLog
+from beatwire.service.observing.pace import EVERY_S
+from beatwire.service.observing.reject_log import RejectLog
 from laws import Run, Signal, assert_same, collect
 from received import Received, letters_among
 

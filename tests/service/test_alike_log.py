@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from beatwire.service.observing import alike_log
-from beatwire.service.observing.alike_log import EVERY_S, AlikeLog
+from beatwire.service.observing.alike_log import AlikeLog
+from beatwire.service.observing.pace import EVERY_S
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from beatwire.service.observing.logs import log_event
+from beatwire.service.observing.pace import Pace
 from beatwire.stages.support.streams.directory import Directory
-
-EVERY_S = 60.0
 
 
 def as_read(stream: str) -> str:
@@ -37,10 +36,9 @@ class AlikeLog:
     """
 
     def __init__(self, directory: Callable[[], Directory], clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._directory, self._clock_s = directory, clock_s
+        self._directory, self._pace = directory, Pace(clock_s)
         self._known: Directory | None = None  # whose ids the hashes are of
         self._hashes: set[int] = set()
-        self._due_s = -float("inf")
 
     def note(self, _aligned: Any) -> None:
         """Take the end of a tick."""
@@ -50,7 +48,7 @@ class AlikeLog:
         for slot in directory.claimed:
             stream = directory.names[slot]
             read = as_read(stream)
-            if hash(read) in self._hashes and self._clock_s() >= self._due_s:
+            if hash(read) in self._hashes and self._pace.is_due:
                 self._compare(stream, read, directory.names)
             self._hashes.add(hash(read))
 
@@ -58,7 +56,7 @@ class AlikeLog:
         other = next((name for name in names if name != stream and as_read(name) == read), None)
         if other is None:  # it has come back
             return
-        self._due_s = self._clock_s() + EVERY_S
+        self._pace.note()
         log_event(
             "alike",
             f"expected ids of streams that people can tell apart; got {stream!a} beside {other!a}: "

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from beatwire.records import Rejects
 from beatwire.service.observing.logs import log_event
-
-EVERY_S = 60.0
+from beatwire.service.observing.pace import Pace
 
 
 class RejectLog:
@@ -25,10 +24,9 @@ class RejectLog:
     """
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._clock_s = clock_s
+        self._pace = Pace(clock_s)
         self._counts: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
-        self._due_s = -float("inf")
 
     def add(self, rejects: Rejects) -> None:
         """Add the rejects of a tick, one without any included: it may be time for an event."""
@@ -37,8 +35,8 @@ class RejectLog:
             if fault.kind not in self._examples:
                 # Without what was found: it may be a sample. The dead letter has it.
                 self._examples[fault.kind] = fault.reason.partition("; got ")[0]
-        if self._counts and self._clock_s() >= self._due_s:
-            self._due_s = self._clock_s() + EVERY_S
+        if self._counts and self._pace.is_due:
+            self._pace.note()
             self._log()
 
     def _log(self) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from beatwire.service.observing.logs import log_event
+from beatwire.service.observing.pace import Pace
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire import names
 
-EVERY_S = 60.0
 _MOST_NAMED = 3
 
 
@@ -29,16 +29,15 @@ class ScatterLog:
     """
 
     def __init__(self, directory: Callable[[], Directory], clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._directory, self._clock_s = directory, clock_s
+        self._directory, self._pace = directory, Pace(clock_s)
         self._names: dict[str, None] = {}
-        self._due_s = -float("inf")
 
     def note(self, _aligned: Any) -> None:
         """Take the end of a tick."""
         self._names |= dict.fromkeys(self._directory().scattered)
-        if not self._names or self._clock_s() < self._due_s:
+        if not self._names or not self._pace.is_due:
             return
-        self._due_s = self._clock_s() + EVERY_S
+        self._pace.note()
         found, self._names = list(self._names), {}
         shown = ", ".join(map(repr, found[:_MOST_NAMED])) + (", ..." if len(found) > _MOST_NAMED else "")
         log_event(
