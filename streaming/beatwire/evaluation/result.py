@@ -86,6 +86,7 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
     delay: F64 = np.empty(0)
     if len(detected.decided):
         delay = (detected.decided - detected.sample).astype(np.float64) * (1e3 / rate_hz)
+    narrow_counts = count(record.beat, detected.sample, narrow, record.excluded)
     return RecordResult(
         name=recording.name,
         subject=record.subject,
@@ -93,7 +94,7 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
         seconds=recording.seconds,
         lead=lead,
         wide=count(record.beat, detected.sample, partner, record.excluded),
-        narrow=count(record.beat, detected.sample, narrow, record.excluded),
+        narrow=narrow_counts,
         after_5min=count(record.beat, detected.sample, partner, np.concatenate([record.excluded, first_5min])),
         excluded_s=_covered(record.excluded) / rate_hz,
         timing_ms=timing_ms(record.beat, detected.sample[counted], partner[counted], rate_hz),
@@ -107,7 +108,7 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
         found_class=tuple(detected.beat_class[counted].tolist()) if len(detected.beat_class) else (),
         missed=missed_classes(record, partner),
         load=count_load(detected.alarms, recording.samples.shape[1]),
-        remarks=misfits(record.beat, detected.sample, record.excluded, rate_hz, NARROW_S),
+        remarks=misfits(record.beat, detected.sample, record.excluded, rate_hz, NARROW_S, narrow_counts.f1),
     )
 
 

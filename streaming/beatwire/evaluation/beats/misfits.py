@@ -21,7 +21,9 @@ _NEAR_COUNT = 0.1  # annotations of another rate are as many as the detections, 
 _NEAR, _LARGEST_HZ = 0.03, 5000.0  # of a rate, to what the intervals say; of whole Hz
 
 
-def misfits(annotated: I64, detected: I64, excluded: I64, rate_hz: float, tolerance_s: float) -> tuple[str, ...]:
+def misfits(
+    annotated: I64, detected: I64, excluded: I64, rate_hz: float, tolerance_s: float, unmoved_f1: float
+) -> tuple[str, ...]:
     """Return what is wrong with annotated beats, given what a detector found.
 
     Parameters
@@ -32,6 +34,8 @@ def misfits(annotated: I64, detected: I64, excluded: I64, rate_hz: float, tolera
         int64 [k, 2], first and last sample of each span that is not judged.
     rate_hz, tolerance_s
         Of the recording; of a match.
+    unmoved_f1
+        F1 of the detections within this tolerance, per cent.
     """
     tolerance = round(tolerance_s * rate_hz)
 
@@ -40,7 +44,7 @@ def misfits(annotated: I64, detected: I64, excluded: I64, rate_hz: float, tolera
 
     if min(len(annotated), len(detected)) < _FEWEST:
         return ()
-    least = max(_GOOD, f1(annotated) + _BETTER)
+    least = max(_GOOD, unmoved_f1 + _BETTER)
     if least <= 100.0:
         shift = _likely_shift(annotated, detected, rate_hz)
         if f1(annotated + shift) >= least:
