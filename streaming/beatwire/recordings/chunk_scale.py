@@ -21,7 +21,7 @@ from beatwire.recordings.codes import CODES, IMPOSSIBLE, without_codes
 from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.record import NO_VALUE
 from beatwire.recordings.remarks import few
-from beatwire.recordings.signs import LOST_BITS, NEAR_END
+from beatwire.recordings.signs import NEAR_END, bits_of
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
 
@@ -206,7 +206,7 @@ class ChunkScale:
     def _look_for_signs(self, k: int, before: float, now: float) -> None:
         """Say once that a lead jumps from end to end, as signed integers do that are written without their sign."""
         low, high = min(before, now), max(before, now)
-        bits = next((b for b in LOST_BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
+        bits = bits_of(high)
         if not bits or not 0 <= low < NEAR_END * 2.0**bits or high == self._highest[k]:
             return  # the same number again is a code
         self._sign_jumps[k] += 1

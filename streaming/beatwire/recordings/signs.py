@@ -10,7 +10,7 @@ from typing import Any
 
 from beatwire.tables import array_module
 
-LOST_BITS = (16, 24, 32)
+_BITS = (16, 24, 32)
 NEAR_END = 0.25  # of the range
 _FEWEST, _DISTINCT = 8, 4  # numbers near each end, and different ones near the upper end: a code is one number
 
@@ -31,11 +31,20 @@ def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
     return array_module(column).where(column >= 2.0 ** (bits - 1), column - 2.0**bits, column), bits
 
 
+def bits_of(high: float) -> int:
+    """Return the bits of the integers whose upper end a number is near; 0 if it is near none.
+
+    >>> bits_of(65530.0), bits_of(40000.0)
+    (16, 0)
+    """
+    return next((b for b in _BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
+
+
 def _lost_bits(finite: Any) -> int:
     """Return the bits by which numbers were written without their sign; 0 if they were not."""
     xp = array_module(finite)
     high = float(finite.max()) if len(finite) else 0.0
-    bits = next((b for b in LOST_BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
+    bits = bits_of(high)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
         return 0
     whole, half = 2.0**bits, 2.0 ** (bits - 1)
