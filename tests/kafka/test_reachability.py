@@ -1,15 +1,19 @@
 """Brokers that answer at the given address and name others: clients use those, so one of them has to be reachable."""
 
+import contextlib
 import socket
+import threading
 from types import SimpleNamespace
 
 import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
-from beatwire.kafka import topics
+from beatwire.kafka import reachability, topics
 from beatwire.kafka.cluster import Cluster, UnansweredError, _Lines
 from beatwire.kafka.publishing import live_sender
+from beatwire.kafka.reachability import BUSY_S
 from beatwire.service import doctor
+from beatwire.service.observing.logs import print_waiting
 from typer.testing import CliRunner
 
 NOBODY = ("127.0.0.1", 1)
@@ -111,3 +115,62 @@ def test_a_sender_waits_for_a_broker_that_refuses_it_for_a_moment(monkeypatch: p
         sender.check()
     assert sender.replaced == 1
     sender.close()
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: object) -> list[float]:
+    """Replace the answers of brokers, one a request; return how long each was waited for."""
+    left, waits = list(answers), list[float]()
+
+    def metadata(_: Cluster, timeout_s: float) -> object:
+        waits.append(timeout_s)
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Cluster, "metadata", metadata)
+    return waits
+
+
+def test_a_broker_that_takes_connections_and_is_slow_is_waited_for_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_waiting()
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+        host, port = slow.getsockname()
+        found = SimpleNamespace(brokers={1: SimpleNamespace(host=host, port=port)}, topics={"ecg.acks": None})
+        waits = answering(monkeypatch, UnansweredError(""), found)
+        topics.check_broker(Cluster(f"{host}:{port}"), ["ecg.acks"])
+        assert waits == [5.0, BUSY_S]
+        assert capsys.readouterr().err == (
+            f"kafka: {host}:{port} takes connections and has not answered for 5 s: waiting, up to 60 s more\n"
+        )
+        answering(monkeypatch, UnansweredError(""), UnansweredError(""))
+        with pytest.raises(UserError, match=r"no answer in 5 s \(nor in 60 s more, although it takes connections\)"):
+            topics.check_broker(Cluster(f"{host}:{port}"))
+
+
+@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "nobody.invalid:9092", "127.0.0.1:99999", "x" * 300 + ":9092"])
+def test_where_nothing_listens_the_answer_comes_as_soon_as_before(
+    monkeypatch: pytest.MonkeyPatch, bootstrap: str
+) -> None:
+    waits = answering(monkeypatch, UnansweredError(""))
+    with pytest.raises(UserError, match="got no answer in 5 s"):
+        topics.check_broker(Cluster(bootstrap))
+    assert waits == [5.0]
+
+
+def test_what_answers_and_is_no_kafka_is_said_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                one, _ = other.accept()
+                one.sendall(b"SSH-2.0-OpenSSH_9.2p1\r\n")
+                ended.append(one)
+
+    monkeypatch.setattr(reachability, "BUSY_S", 600.0)
+    ended: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(UserError, match="what answers there is no Kafka broker"):
+            topics.check_broker(Cluster(f"127.0.0.1:{other.getsockname()[1]}"), timeout_s=1.0)

@@ -21,7 +21,7 @@ import typer
 
 from beatwire.cli.terminal import print_message
 from beatwire.errors import FatalError, LostCardError, UserError, reason
-from beatwire.service.observing.logs import log_event, writes_json
+from beatwire.service.observing.logs import log_event, print_waiting, writes_json
 
 # One thread each for the linear algebra libraries, set before NumPy is imported: the matrices of the network are
 # too small to be worth more, and the threads would compete with those of the kernels.
@@ -141,6 +141,7 @@ def main() -> None:
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    print_waiting()
     word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         command = _with([word]) if word in COMMANDS else _with(()) if sys.argv[1:] == ["--version"] else _app()

@@ -12,6 +12,15 @@ from pathlib import Path
 _HOST_PORT = re.compile(r"(?:\[([^\[\]]+)\]|([^\[\]\s/,:]+)):(\d+)")
 
 
+def places_in(bootstrap: str) -> list[tuple[str, int]]:
+    """Return host and port of each address that has a port.
+
+    >>> places_in("kafka-1:9092, [2001:db8::1]:9093, ssl://kafka-2:9094")
+    [('kafka-1', 9092), ('2001:db8::1', 9093), ('kafka-2', 9094)]
+    """
+    return [(in_brackets or name, int(port)) for in_brackets, name, port in _HOST_PORT.findall(bootstrap)]
+
+
 def distrust(bootstrap: str, properties: Mapping[str, str], *, timeout_s: float = 2.0) -> str:
     """Return which certificate is not trusted and why; empty if none is found.
 
@@ -26,10 +35,9 @@ def distrust(bootstrap: str, properties: Mapping[str, str], *, timeout_s: float 
         context = _context(properties)
     except (OSError, ValueError):  # librdkafka reads more forms than Python
         return ""
-    for in_brackets, name, port in _HOST_PORT.findall(bootstrap):
-        host = in_brackets or name
+    for host, port in places_in(bootstrap):
         try:
-            with socket.create_connection((host, int(port)), timeout_s) as plain:
+            with socket.create_connection((host, port), timeout_s) as plain:
                 context.wrap_socket(plain, server_hostname=host).close()
         except ssl.SSLCertVerificationError as error:
             why = error.verify_message.rstrip(".")

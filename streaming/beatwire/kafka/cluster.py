@@ -69,8 +69,10 @@ class _Lines:
     def log(self, level: int, form: str, *arguments: object) -> None:
         """Take a line, as a logger does."""
         text = form % arguments
-        if "closed by peer" in text or "SSL_HANDSHAKE" in text:
+        if "closed by peer" in text or "reset by peer" in text or "SSL_HANDSHAKE" in text:
             self.hint = "it closes every connection: does security.protocol agree with the listener?"
+        if "Invalid response size" in text:
+            self.hint = "what answers there is no Kafka broker, or security.protocol does not agree with it"
         if (named := _NAMED.search(text)) is not None:
             self.unreachable = f"{named[1]}: {named[2]}"
         if _LOGGER.level == logging.DEBUG:

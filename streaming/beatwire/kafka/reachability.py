@@ -3,13 +3,55 @@
 In: a cluster. Out: True or False, or the refusal as an error. State: since when a client at work has been refused.
 """
 
+import logging
 import socket
 import time
 
 from confluent_kafka.admin import ClusterMetadata  # type: ignore[attr-defined]
 
 from beatwire.errors import UserError, reason
+from beatwire.kafka.certificates import places_in
 from beatwire.kafka.cluster import Cluster, UnansweredError
+
+WAITING = logging.getLogger("beatwire.waiting")  # what each command prints, not the service alone
+BUSY_S = 60.0  # for the first answer of a broker that takes connections
+
+
+def first_metadata(cluster: Cluster, timeout_s: float) -> ClusterMetadata:
+    """Return brokers and topics; one that takes connections, and does not answer yet, is waited for.
+
+    Raises
+    ------
+    UserError
+        The brokers refuse the connection.
+    UnansweredError
+        Nothing listens, or it does not answer as Kafka within `timeout_s` seconds; or nothing comes for `BUSY_S` more.
+    """
+    try:
+        return cluster.metadata(timeout_s)
+    except UnansweredError as error:
+        if str(error) or error.unreachable or not _listens(cluster):
+            raise
+    WAITING.warning(
+        "kafka: %s takes connections and has not answered for %g s: waiting, up to %g s more",
+        cluster, timeout_s, BUSY_S, extra={"event": "waiting"},
+    )  # fmt: skip
+    try:
+        return cluster.metadata(BUSY_S)
+    except UnansweredError as error:
+        hint = str(error) or f"nor in {BUSY_S:g} s more, although it takes connections"
+        raise UnansweredError(hint, error.unreachable) from None
+
+
+def _listens(cluster: Cluster, timeout_s: float = 1.0) -> bool:
+    """Return True if an address of a cluster takes connections."""
+    for place in places_in(cluster.bootstrap):
+        try:
+            socket.create_connection(place, timeout_s).close()
+        except (OSError, OverflowError, UnicodeError):
+            continue
+        return True
+    return False
 
 
 def broker_responds(cluster: Cluster, *, timeout_s: float = 1.0) -> bool:

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
-from beatwire.kafka.reachability import check_addresses
+from beatwire.kafka.reachability import check_addresses, first_metadata
 from beatwire.kafka.rights import check_visible
 from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
@@ -58,7 +58,7 @@ def check_broker(cluster: Cluster, topics: Iterable[str] = (), *, timeout_s: flo
     topics
         Names of topics that must exist.
     timeout_s
-        Longest wait for an answer, seconds.
+        Longest wait for an answer, seconds; a broker that takes connections is waited for longer, which is said.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def topics_of(cluster: Cluster, *, timeout_s: float = 5.0) -> list[str]:
 def _existing(cluster: Cluster, timeout_s: float) -> list[str]:
     """Return the topics by their names at the brokers."""
     try:
-        found = cluster.metadata(timeout_s)
+        found = first_metadata(cluster, timeout_s)
     except UnansweredError as error:
         if error.unreachable and not cluster.has_address(error.unreachable.partition(": ")[0]):
             raise cluster.misnamed(error.unreachable) from None

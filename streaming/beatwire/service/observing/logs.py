@@ -16,6 +16,7 @@ FORMATS = ("console", "json")
 LONGEST_TEXT = 10_000  # characters of a line for people, and of each text of a JSON object
 LOGGER = logging.getLogger("beatwire")
 KAFKA = logging.getLogger("librdkafka")  # the Kafka library, see ``beatwire.kafka.topics``
+WAITING = logging.getLogger("beatwire.waiting")  # that the broker is waited for: printed by each command
 LOGGER.addHandler(logging.NullHandler())
 
 
@@ -83,10 +84,18 @@ def configure(form: str = "console", level: str = "info", **fields: Any) -> None
     always = {name: value for name, value in fields.items() if value is not None}
     handler.setFormatter(JsonLines(always) if form == "json" else Lines())
     LOGGER.handlers[:] = [handler]
+    WAITING.handlers.clear()
     LOGGER.setLevel(level.upper())
     LOGGER.propagate = False
     KAFKA.handlers[:] = [handler if level == "debug" else logging.NullHandler()]
     KAFKA.setLevel(logging.DEBUG if level == "debug" else logging.NOTSET)
+
+
+def print_waiting() -> None:
+    """Write to standard error, until `configure`, only that the broker is waited for."""
+    handler = StandardError()
+    handler.setFormatter(Lines())
+    WAITING.handlers[:] = [handler]
 
 
 def writes_json() -> bool:
