@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
-from beatwire.errors import UserError
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka.local import broker, jvm
 
 
@@ -249,6 +249,21 @@ def test_a_port_in_use_is_named(need_kafka):
         port = listener.getsockname()[1]
         with pytest.raises(UserError, match=f"expected port {port} to be free"), broker.LocalKafka(port=port):
             pass
+
+
+@pytest.mark.parametrize(("free", "told"), [(1_000, r"0\.0 MB are left on the disk of "), (1 << 40, "no room$")])
+def test_a_node_that_has_ended_ends_the_command_with_its_reason(monkeypatch, tmp_path, free, told):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "meta.properties").touch()
+    program = "echo no room; echo 'SLF4J: see'; exit 3"
+    monkeypatch.setattr(broker, "find_java", lambda: Path("java"))
+    monkeypatch.setattr(broker, "find_jars", lambda jars: tmp_path)
+    monkeypatch.setattr(broker.LocalKafka, "_command", lambda *_: ["/bin/sh", "-c", program])
+    monkeypatch.setattr(broker.LocalKafka, "_wait_ready", lambda _: None)
+    monkeypatch.setattr(broker.topics, "create_topics", lambda *_, **__: [])
+    monkeypatch.setattr(broker.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(FatalError, match=rf"expected Kafka at \S+ to run; it ended with code 3: .*{told}"):
+        broker.main_broker(0, tmp_path)
 
 
 @pytest.mark.kafka

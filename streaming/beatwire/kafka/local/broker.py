@@ -23,11 +23,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from beatwire.errors import UserError
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
 from beatwire.kafka.local.network import Network
+from beatwire.kafka.local.server_properties import SERVER_PROPERTIES
 from beatwire.kafka.reachability import broker_responds
 from beatwire.signals import stop_on_signals
 
@@ -37,51 +38,13 @@ from beatwire.signals import stop_on_signals
 _JVM = ("-Xmx512m", "-Xmn320m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 _PORTS = range(10_240, 32_768)  # below those that systems give to connections
 _READY_S = 60.0  # for the first answer of the node; 2.5 s on a machine without other work
+_CHECK_S = 0.5
+_LITTLE_BYTES = 16 << 20  # on the disk: a node that cannot write ends
 # A shell around the node that sends it SIGTERM when the shell's standard input closes: in `stop`, and when this process
 # ends for any reason.
 _STOP_WITH_PARENT = (
     'exec 3<&0; "$@" </dev/null 3<&- & node=$!; { cat <&3 >/dev/null; kill $node; } 2>/dev/null & wait $node'
 )
-
-_PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-controller.listener.names=CONTROLLER
-listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners={protocol}://127.0.0.1:{advertised}
-listener.security.protocol.map={protocol}:{protocol},CONTROLLER:PLAINTEXT
-inter.broker.listener.name={protocol}
-log.dirs={logs}
-num.partitions=4
-# For the keys of compacted topics; by default a quarter of the heap.
-log.cleaner.dedupe.buffer.size=16777216
-auto.create.topics.enable=false
-message.max.bytes=16777216
-# One node has the only replica.
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-# Compacted often: a coordinator that starts has read its log before the first member asks.
-offsets.topic.segment.bytes=1048576
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-# The end of a worker is detected, and its open transaction aborted, within seconds.
-transaction.max.timeout.ms=60000
-transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
-group.initial.rebalance.delay.ms=0
-group.consumer.min.session.timeout.ms=3000
-group.consumer.session.timeout.ms=6000
-group.consumer.min.heartbeat.interval.ms=500
-group.consumer.heartbeat.interval.ms=1000
-group.min.session.timeout.ms=3000
-# After a kill the node is ready again when its old registration has expired. With a much shorter timeout (600 ms was
-# tried) a busy machine sometimes loses its broker for seconds.
-broker.session.timeout.ms=3000
-broker.heartbeat.interval.ms=500
-"""
 
 
 def unavailable_reason() -> str | None:
@@ -179,7 +142,7 @@ class LocalKafka:
         logs = self._directory / "logs"
         protocol, extra = ("PLAINTEXT", "") if self._security is None else self._security[:2]
         properties.write_text(
-            _PROPERTIES.format(
+            SERVER_PROPERTIES.format(
                 protocol=protocol, port=self._port, advertised=self._advertised, controller=self._controller, logs=logs
             )
             + extra
@@ -199,6 +162,19 @@ class LocalKafka:
         if self._partitions:
             topics.create_topics(self.cluster, partitions=self._partitions)
         return self
+
+    def check(self) -> None:
+        """Check that the node runs: it ends by itself where it cannot write its logs.
+
+        Raises
+        ------
+        FatalError
+            It has ended.
+        """
+        if self._process is not None and (code := self._process.poll()) is not None:
+            raise FatalError(
+                f"broker: expected Kafka at {self.bootstrap} to run; it ended with code {code}: {self._last_words()}"
+            )
 
     def stop(self, timeout_s: float = 15.0) -> None:
         """Stop the node with SIGTERM, and kill it if it has not ended after `timeout_s` seconds."""
@@ -265,15 +241,31 @@ class LocalKafka:
                     return
             time.sleep(0.05)
         self.kill()
-        last = last_line((self._directory / "kafka.log").read_text(errors="replace"))
-        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {_READY_S:g} s; got: {last}")
+        raise UserError(
+            f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {_READY_S:g} s; got: {self._last_words()}"
+        )
+
+    def _last_words(self) -> str:
+        """Return why a node has ended, as far as that is found: a full disk, or the last line of its log."""
+        free = shutil.disk_usage(self._directory).free
+        if free < _LITTLE_BYTES:
+            return f"{free / 1e6:.1f} MB are left on the disk of {self._directory}"
+        lines = (self._directory / "kafka.log").read_text(errors="replace").splitlines()
+        return last_line("\n".join(line for line in lines if not line.startswith("SLF4J")) or "it wrote no reason")
 
 
 def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | None = None) -> None:
-    """Run a broker until SIGINT or SIGTERM; print its address once it answers."""
+    """Run a broker until SIGINT or SIGTERM; print its address once it answers.
+
+    Raises
+    ------
+    UserError, FatalError
+        It does not start, or has ended by itself.
+    """
     with stop_on_signals() as stop, LocalKafka(directory, port, jars) as kafka:
         print(f"Kafka {KAFKA} is ready at {kafka.bootstrap}", flush=True)  # noqa: T201
-        stop.wait()
+        while not stop.wait(_CHECK_S):
+            kafka.check()
 
 
 def free_port() -> int:
