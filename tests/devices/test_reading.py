@@ -224,3 +224,52 @@ def test_what_is_no_packet_ends_a_feed_with_one_line() -> None:
 def test_a_class_without_the_methods_of_a_reader_is_refused() -> None:
     with pytest.raises(UserError, match="expected a class with describe, packets and close; Event has no describe"):
         open_source("py:threading:Event", Options())
+
+
+@settings(max_examples=30, deadline=None)
+@given(waiting=st.lists(st.integers(1, 4), max_size=12), after=st.integers(0, 5))
+def test_what_has_come_before_a_feed_is_stopped_is_sent_and_what_comes_later_is_not_waited_for(
+    waiting: list[int], after: int
+) -> None:
+    halt, now_s = threading.Event(), [START_S]
+
+    class Behind(Listed):
+        """One packet; the feed is stopped while others wait, some together; then further ones, one a tenth."""
+
+        def packets(self) -> Iterator[Packet | list[Packet]]:
+            k = 0
+            yield packet(k)
+            halt.set()
+            now_s[0] = START_S + 60.0
+            for together in waiting:
+                yield [packet(k := k + 1) for _ in range(together)]
+            for _ in range(after):
+                now_s[0] += 0.1
+                yield packet(k := k + 1, late_s=60.0)
+
+    messages: list[Message] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "arrival_s", lambda: now_s[0])
+        one = Reading("a", Behind(), messages.extend, {}, say=list, keep=None, chunk_s=CHUNK_S, pauses_s=(1.0, 1.0))
+        now_s[0] = START_S + 59.5  # packets wait in the reader: a busy machine is behind
+        one.run(halt)
+        one.flush()
+    sums = one.sums()
+    assert (sums.samples, sums.holes) == (25 * (1 + sum(waiting) + min(after, 1)), 0)
+    assert sums.messages == len(messages)
+
+
+def test_a_reader_that_never_ends_is_left_a_second_after_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    halt, now_s = threading.Event(), [START_S]
+
+    class Endless(Listed):
+        def packets(self) -> Iterator[Packet]:
+            for k in range(1_000_000):
+                now_s[0] += 0.01
+                halt.set()
+                yield packet(k, late_s=-1e6)
+
+    monkeypatch.setattr(reading, "arrival_s", lambda: now_s[0])
+    one = Reading("a", Endless(), lambda _: None, {}, say=list, keep=None, chunk_s=CHUNK_S, pauses_s=(1.0, 1.0))
+    one.run(halt)
+    assert 1.0 < now_s[0] - START_S < 1.1

@@ -22,6 +22,7 @@ _STEADY_S = 30.0  # a device that has sent for so long is looked for at once whe
 _IDLE_S, _IDLE_TIMES = 0.02, 5  # between two looks for samples that have waited: at least, and of what a look takes
 _LATE_S, _LOOK_S = 1.0, 5.0  # what is said of packets that arrive late, twice in a row; between two looks
 _AGAIN_S = 60.0  # between two lines about that, and about what is missing
+_REST_S = 1.0  # at the end, for what had come before it
 
 Say = Callable[[str], None]
 
@@ -129,14 +130,17 @@ class Reading:
                 stream.chunk_s = chunk_s
 
     def _read(self, described: Description | None, halt: threading.Event) -> None:
-        look_s = 0.0
+        look_s, seen_s = 0.0, arrival_s()
         notes: list[str] = getattr(self.reader, "notes", [])
         for came in self.reader.packets():
             if came is not None:
                 self._add(came if isinstance(came, list) else [came], described)
-            if halt.is_set():
-                return
             now_s = arrival_s()
+            if halt.is_set():
+                if not came or last_arrival_s(came) > seen_s or now_s > seen_s + _REST_S:
+                    return
+                continue
+            seen_s = now_s
             if came is None or now_s >= look_s:
                 self._follow_clock()
                 self._put_all([message for stream in self.streams.values() for message in stream.idle(now_s)])
@@ -230,6 +234,11 @@ class Reading:
         if stays_s > self._missing_said and now_s - self._holes_said_s > _AGAIN_S:
             self._missing_said, self._holes_said_s = stays_s, now_s
             self._say(f"{self.name}: {stays_s:.1f} s of signal have not come, in {sums.holes:,} holes so far")
+
+
+def last_arrival_s(came: Packet | list[Packet]) -> float:
+    """Return when the last packet arrived of those that came together."""
+    return float((came[-1] if isinstance(came, list) else came).arrival_s)
 
 
 def sentence(described: Description) -> str:
