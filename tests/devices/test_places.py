@@ -255,3 +255,22 @@ def test_lines_that_a_busy_computer_reads_late_are_no_hole_and_lost_ones_are(
 def test_stalls_of_the_network_are_no_other_rate() -> None:
     stalls = {20: 3.0, 21: 1.0, 94: 2.0, 127: 3.0}
     assert_true(Device(rate_hz=125.0, size=8, packets=254, stalls=stalls, has_times=False))
+
+
+@settings(max_examples=draws(40))
+@given(late=st.integers(1, 3), late_s=st.floats(0.06, 0.9), lost=st.integers(0, 5), after=st.integers(0, 12))
+def test_packets_that_arrive_late_before_a_feed_ends_are_no_hole_and_lost_ones_that_others_show_are(
+    late: int, late_s: float, lost: int, after: int
+) -> None:
+    """Packets of a tenth with arrivals alone: some are lost, more follow, the last ones come late; then the end."""
+    device = Device(has_count=False, has_times=False, packets=60, lost=frozenset(range(40, 40 + lost)))
+    sent = [(k, packet) for k, packet in device.sent() if k < 40 + lost + max(after, 8) + late]
+    first_late = len(sent) - late
+    sent[first_late:] = [
+        (k, dataclasses.replace(packet, arrival_s=max(packet.arrival_s, sent[first_late][1].arrival_s + late_s)))
+        for k, packet in sent[first_late:]
+    ]
+    placer = Placer(device.description())
+    placed = [one for _, packet in sent for one in placer.place(packet)] + placer.close()
+    assert [one.first for one in placed] == [25 * k for k, _ in sent]
+    assert placer.seen.missing == 25 * lost

@@ -91,8 +91,10 @@ class Placer(ByTime):
         return []
 
     def close(self) -> list[Placed]:
-        """Return packets that wait."""
-        return self._release() if self._held else []
+        """Return packets that wait: none is missing before them if arrivals alone, too few to show it, say so."""
+        if not self._held:
+            return []
+        return self._release() if self._has_times else self._let_go(len(self._held), 0)
 
     def _place(self, packet: Packet) -> list[Placed]:
         self._packets += 1
