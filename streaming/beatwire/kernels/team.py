@@ -4,6 +4,9 @@ A body is written for ``WIDTH`` threads. Loops over samples are ``range(member()
 ``added`` combine the values of the members; after ``wait`` a member may read what another one has written. All members
 take the same decisions; ``member() == 0`` changes the state.
 
+No loop is left by ``break`` into one of these calls: Python 3.12 compiles the short end of a function once for each way
+to it, and members that wait in different copies of a call never go on.
+
 Several teams may share an item whose parts do not depend on each other: each does every ``parts``-th part from ``part``
 on.
 

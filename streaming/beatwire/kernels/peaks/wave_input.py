@@ -169,12 +169,15 @@ def write_band(sums: I64, short: int, lag: int, long: int, first: int, stop: int
 
 def first_other(points: I64, n: int) -> int:
     """Return the first of ``n`` points that is not as point 0, ``n`` if all are; all members call it."""
-    found = n
-    for q in range(start_of(n, member()), start_of(n, member() + 1)):
+    return fewest(first_in(points, start_of(n, member()), start_of(n, member() + 1), n))
+
+
+def first_in(points: I64, first: int, stop: int, n: int) -> int:
+    """Return the first of the points ``[first, stop)`` that is not as point 0, ``n`` if all are."""
+    for q in range(first, stop):
         if points[q] != points[0]:
-            found = q
-            break
-    return fewest(found)
+            return q
+    return n
 
 
 def write_channels(numbers: I64, n: int, compressed: I16, early: int, out: F32) -> int:
