@@ -50,6 +50,24 @@ def test_evaluation_training_and_benchmarks_are_imported_without_optional_packag
     assert done.returncode == 0, done.stderr
 
 
+def test_a_start_imports_no_dask_and_streamz_finds_the_client_of_a_program_that_has_one() -> None:
+    program = """
+import sys
+from beatwire.pipeline import Pipeline
+from streamz import core
+print(sorted({"dask", "distributed", "scipy.signal"} & set(sys.modules)))
+try:
+    core._dask_default_client()
+except ValueError as error:
+    print(error)
+import distributed, streamz.dask
+distributed.client.default_client = lambda: "a client"
+print(core._dask_default_client(), core.Stream.scatter.__module__)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\nDask is not imported\na client streamz.dask\n", done.stderr
+
+
 @pytest.mark.parametrize(("model", "package"), [("vae", "torch"), ("detector", "lightgbm")])
 def test_training_without_its_package_names_the_extra(hide: Hide, tmp_path: Path, model: str, package: str) -> None:
     hide(package)

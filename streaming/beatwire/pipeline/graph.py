@@ -13,11 +13,10 @@ subscribe a function, or attach a branch, to any of them::
 
 from __future__ import annotations
 
-from streamz import Stream
-
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
+from beatwire.pipeline.nodes import Stream
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Bank

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from streamz import Stream
-
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
@@ -23,6 +21,7 @@ from beatwire.model.scorer import load_scorer
 from beatwire.model.trees import load_trees
 from beatwire.model.ventricular import load_ventricular_judges
 from beatwire.model.waveform import load_waveform
+from beatwire.pipeline.nodes import Stream
 from beatwire.pipeline.settings import Settings
 from beatwire.records.classification import Judges
 from beatwire.records.waveform import WaveNetwork

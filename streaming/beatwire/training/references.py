@@ -11,13 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from streamz import Stream
-
 from beatwire.evaluation.bedside.folders import find_references
 from beatwire.evaluation.bedside.watched import comments_of, ecg_leads
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed
 from beatwire.offline.analyzer import Analyzer
+from beatwire.pipeline.nodes import Stream
 from beatwire.pipeline.parts import Alerting
 from beatwire.recordings import read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file

@@ -17,7 +17,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from scipy.signal import resample_poly
 
 from beatwire.evaluation.records import AnnotatedRecord, record_seed
 from beatwire.recordings import NO_VALUE, read_recording
@@ -83,6 +82,8 @@ def read_noise(source: str, rate_hz: float, seed: int, *, samples: int, leads: i
             recorded = np.where(recording.samples == NO_VALUE, 0, recording.samples).astype(np.float64)
             recorded -= np.median(recorded, axis=1, keepdims=True)
             ratio = Fraction(rate_hz / recording.rate_hz).limit_denominator(1000)
+            from scipy.signal import resample_poly  # a second, which most evaluations need not wait
+
             recorded = resample_poly(recorded, ratio.numerator, ratio.denominator, axis=1)
             start = int(rng.integers(recorded.shape[1]))
             rows = np.arange(leads) % recorded.shape[0]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.signal import resample_poly
 
 from beatwire.evaluation.beats.noise import ELECTRODE_MOTION, electrode_motion, noise_rms
 from beatwire.evaluation.records import AnnotatedRecord
@@ -129,6 +128,8 @@ class NoiseBank:
             noise, recorded_hz = self.recorded[name]
             ratio = Fraction(rate_hz / recorded_hz).limit_denominator(1000)
             centred = noise - np.median(noise, axis=1, keepdims=True)
+            from scipy.signal import resample_poly  # a second, which most users of this module need not wait
+
             self._resampled[name, rate_hz] = resample_poly(centred, ratio.numerator, ratio.denominator, axis=1)
         return self._resampled[name, rate_hz]
 
