@@ -58,9 +58,10 @@ check: $(DEV_READY)
 kernels: $(RUN_READY)
 	$(BIN)/python -c 'from beatwire.service.warmup import warm_up; warm_up(print)'
 
-# Kafka's, while pip downloads; where there is no network the tests that need them are skipped.
+# Kafka's, and an archive of their classes, with which a node starts in half the time; while pip downloads. Where there is
+# no network the tests that need them are skipped.
 jars: $(RUN_READY)
-	-$(BIN)/python -c 'from beatwire.kafka.local.jvm import find_jars; find_jars()'
+	-$(BIN)/python -c 'from beatwire.kafka.local.classes import write_archive; write_archive()'
 
 # Without the tests that start a broker.
 test-fast: $(DEV_READY) kernels

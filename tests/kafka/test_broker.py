@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pytest
 from beatwire.errors import FatalError, UserError
-from beatwire.kafka.local import broker, jvm
+from beatwire.kafka.local import broker, classes, jvm
 
 
 @pytest.fixture
@@ -42,6 +42,23 @@ def fake_java(folder: Path, version: str) -> Path:
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n")
     java.chmod(0o755)
     return java
+
+
+def test_a_java_whose_archive_of_classes_does_not_fit_starts_without_a_word(need_kafka, monkeypatch, tmp_path):
+    java, jars = jvm.find_java(), jvm.find_jars()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert classes.from_archive(java, jars) == ()
+    archive = classes.archive_of(java, jars)
+    assert archive.is_relative_to(tmp_path)
+    assert archive != classes.archive_of(java, tmp_path)
+    archive.parent.mkdir(parents=True)
+    for content in (b"", bytes(100_000)):
+        archive.write_bytes(content)
+        options = classes.from_archive(java, jars)
+        assert f"-XX:SharedArchiveFile={archive}" in options
+        main = "-cp", f"{jars}/*", "kafka.tools.StorageTool", "random-uuid"
+        done = subprocess.run([java, *options, *main], capture_output=True, text=True)
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done
 
 
 def test_without_java_the_extra_is_named(bare):

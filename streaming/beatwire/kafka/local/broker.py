@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.local.classes import from_archive
 from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
 from beatwire.kafka.local.network import Network
 from beatwire.kafka.local.server_properties import SERVER_PROPERTIES
@@ -98,6 +99,10 @@ class LocalKafka:
         The same, as clients take it.
     network : Network or None
         Between clients and the node.
+    java, jars : Path
+        What it is run by.
+    options : sequence of str
+        Of Java, besides those of every node.
 
     Raises
     ------
@@ -115,7 +120,8 @@ class LocalKafka:
         security: Security | None = None,
         behind_network: bool = False,
     ) -> None:
-        self._java, self._jars = find_java(), find_jars(jars)
+        self.java, self.jars = find_java(), find_jars(jars)
+        self.options: Sequence[str] = from_archive(self.java, self.jars)
         self._temporary = directory is None
         self._directory = Path(tempfile.mkdtemp(prefix="beatwire-kafka-")) if directory is None else directory
         self._port = port or free_port()
@@ -228,7 +234,7 @@ class LocalKafka:
             raise UserError(f"broker: expected to format {self._directory}; got {last_line(done.stderr)}")
 
     def _command(self, main: str, *arguments: str) -> list[str]:
-        return [str(self._java), *_JVM, "-cp", f"{self._jars}/*", main, *arguments]
+        return [str(self.java), *_JVM, *self.options, "-cp", f"{self.jars}/*", main, *arguments]
 
     def _wait_ready(self) -> None:
         assert self._process is not None
