@@ -17,7 +17,6 @@ from beatwire.stages.detection.history import Memory, terms_of
 from beatwire.stages.score import TERMS, score_terms, sum_levels
 from beatwire.training.settings import VaeSettings
 from beatwire.training.specs import fit
-from beatwire.training.vae import network
 from beatwire.training.vae.calibrate import mixed_quantiles, pooled_quantiles
 from beatwire.training.vae.card import vae_card
 from beatwire.training.vae.dataset import NORMAL, VENTRICULAR, read_subjects
@@ -206,6 +205,8 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
 def test_an_interrupted_training_continues_where_it_stopped(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from beatwire.training.vae import network  # torch: the other tests of this process need not import it
+
     fits = network.fit
 
     def stop(done: float, step: str) -> None:

@@ -2,11 +2,13 @@
 
 import importlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from beatwire.jit.arguments import flattened
 from beatwire.jit.precompile import from_text, table
+from beatwire.jit.quicker import quicker
 from beatwire.kernels.peaks import doubt
 from beatwire.model.waveform import load_waveform
 from beatwire.pipeline.settings import NETWORK_BYTES
@@ -56,13 +58,15 @@ def kernels_of_doubt() -> list[tuple[str, tuple[Any, ...]]]:
 
 
 @pytest.fixture
-def compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let Numba compile for a card that is not there."""
     monkeypatch.setattr("numba.cuda.cudadrv.nvvm.NVVM", Library)
     for module in ("dispatcher", "compiler", "api", "cudadrv.devices"):
         owner = importlib.import_module(f"numba.cuda.{module}")
         if hasattr(owner, "get_current_device"):
             monkeypatch.setattr(owner, "get_current_device", lambda: Device)
+    with quicker():
+        yield
 
 
 @needs_compiler

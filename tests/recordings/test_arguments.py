@@ -1,6 +1,7 @@
 """Arguments of the public functions: what cannot be used is a UserError of one line, never an error of Python's."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-MV = beatwire.analyze("synthetic:seconds=10,rate=250").signal()[0]
-RESULT = beatwire.analyze(MV, 250)
+
+@cache
+def mv() -> np.ndarray:
+    return beatwire.analyze("synthetic:seconds=10,rate=250").signal()[0]
+
+
+@cache
+def result() -> beatwire.Result:
+    return beatwire.analyze(mv(), 250)
 
 
 class Odd:
@@ -36,7 +44,7 @@ CALLS: dict[str, Callable[[Any, Path], Any]] = {
     "analyze source": lambda v, _: beatwire.analyze(v, 250),
     "analyze source without a rate": lambda v, _: beatwire.analyze(v),
     **{
-        f"analyze {name}": lambda v, _, name=name: beatwire.analyze(MV, **{"fs": 250, name: v})
+        f"analyze {name}": lambda v, _, name=name: beatwire.analyze(mv(), **{"fs": 250, name: v})
         for name in (
             "fs",
             "leads",
@@ -60,21 +68,21 @@ CALLS: dict[str, Callable[[Any, Path], Any]] = {
         for name in ("fs", "leads", "units", "gain", "resolution_uv", "model", "backend", "stream", "start_s")
     },
     "push": lambda v, _: monitor().push(v),
-    "push first": lambda v, _: monitor().push(MV[:10], v),
+    "push first": lambda v, _: monitor().push(mv()[:10], v),
     "wait": lambda v, _: monitor().wait(v),
     **{
-        f"iterate {name}": lambda v, _, name=name: list(beatwire.iterate([MV], **{"fs": 250, "units": "mV", name: v}))
+        f"iterate {name}": lambda v, _, name=name: list(beatwire.iterate([mv()], **{"fs": 250, "units": "mV", name: v}))
         for name in ("fs", "leads", "units", "gain", "model", "backend", "block_samples")
     },
     "iterate source": lambda v, _: list(beatwire.iterate(v, 250)),
     "iterate column of a file": lambda v, folder: list(beatwire.iterate(folder / "x.csv", 250, column=v)),
     "iterate rate of a file": lambda v, folder: list(beatwire.iterate(folder / "x.csv", v)),
-    "signal": lambda v, _: RESULT.signal(v),
-    "signal seconds": lambda v, _: RESULT.signal(0, v),
-    "plot": lambda v, _: RESULT.plot(v),
-    "plot seconds": lambda v, _: RESULT.plot(0, v),
-    "save": lambda v, _: RESULT.save(v),
-    "report": lambda v, _: RESULT.report(v),
+    "signal": lambda v, _: result().signal(v),
+    "signal seconds": lambda v, _: result().signal(0, v),
+    "plot": lambda v, _: result().plot(v),
+    "plot seconds": lambda v, _: result().plot(0, v),
+    "save": lambda v, _: result().save(v),
+    "report": lambda v, _: result().report(v),
     "evaluate": lambda v, _: beatwire.evaluate(v, backend="cpu"),
     **{
         f"evaluate {name}": lambda v, folder, name=name: beatwire.evaluate(folder, **{"backend": "cpu", name: v})
@@ -91,7 +99,7 @@ CALLS: dict[str, Callable[[Any, Path], Any]] = {
 @pytest.mark.parametrize("call", CALLS)
 def test_a_wrong_argument_is_an_error_of_one_line(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "x.csv").write_text("ECG (mV)\n" + "\n".join(f"{v:.3f}" for v in MV) + "\n")
+    (tmp_path / "x.csv").write_text("ECG (mV)\n" + "\n".join(f"{v:.3f}" for v in mv()) + "\n")
     wrong = []
     for what, value in GARBAGE.items():
         try:

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 from beatwire.cli.main import app
+from beatwire.evaluation.beats import detection
 from typer.testing import CliRunner
+
+
+@pytest.fixture(autouse=True)
+def long_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut recordings rarely, which takes half the time; the figures are the same (law 1)."""
+    monkeypatch.setattr(detection, "CHUNK_S", (15.0, 20.0))
+    monkeypatch.setattr(detection, "TICK_CHUNKS", 1)
 
 
 def evaluated(folder: Path, *options: str) -> dict[str, Any]:
