@@ -13,6 +13,7 @@ from beatwire.backends.choose import choose
 from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda import card
 from beatwire.backends.network import embed
+from beatwire.bench.card.gpu_ticks import scores_differ
 from beatwire.bench.graph import ticks_for
 from beatwire.errors import UserError
 from beatwire.jit.cuda import launchers
@@ -85,6 +86,20 @@ def run_on(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     for values in ticks:
         pipeline.emit(RawTick.of(values))
     return run
+
+
+@pytest.mark.parametrize(
+    ("few", "others", "says"),
+    [
+        (2e-3, 1e-7, None),
+        (2e-2, 1e-7, "1 of 1000 scores differ by more than 0.0001, one by 0.02"),
+        (2e-3, 2e-4, "1000 of 1000 scores differ by more than 0.0001, one by 0.002"),
+    ],
+)
+def test_few_scores_of_a_card_may_differ_and_none_by_much(few: float, others: float, says: str | None) -> None:
+    apart = np.full(1002, others, np.float32)
+    apart[0], apart[1:3] = few, np.nan
+    assert scores_differ(apart) == says
 
 
 @pytest.mark.gpu

@@ -13,10 +13,11 @@ from beatwire.bench.card.gpu_card import TimedCard
 from beatwire.jit import cpu
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import Alerts, RawTick
+from beatwire.records import F32, Alerts, RawTick
 from beatwire.wire.avro import chunk_columns
 
 WARM = 10  # ticks that are not counted
+ALIKE, MOST_APART, FEW = 1e-4, 1e-2, 0.01  # scores of two backends differ by so much, and few of them by more
 
 
 def outputs_of(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
@@ -37,6 +38,7 @@ def outputs_of(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
 def first_difference(device: CudaBackend, ticks: list[RawTick]) -> str | None:
     """Return a description of the first difference between the output on a device and on the CPU; None if equal."""
     beats = 0
+    apart: list[F32] = []
     pairs = zip(outputs_of(CPU, ticks), outputs_of(device, ticks), strict=True)
     for number, (expected, found) in enumerate(pairs):
         if expected[6] != found[6]:
@@ -44,10 +46,23 @@ def first_difference(device: CudaBackend, ticks: list[RawTick]) -> str | None:
         for name, a, b in zip(("slot", "sample", "decided", "rr", "response"), expected, found, strict=False):
             if not np.array_equal(a, b, equal_nan=True):
                 return f"tick {number}: {name} differs"
-        if not np.allclose(expected[5], found[5], rtol=1e-3, atol=1e-4, equal_nan=True):
-            return f"tick {number}: scores differ by {np.nanmax(np.abs(expected[5] - found[5]))}"
+        if not np.array_equal(np.isnan(expected[5]), np.isnan(found[5])):
+            return f"tick {number}: other beats have scores"
+        apart.append(np.abs(expected[5] - found[5]))
         beats += len(expected[0])
-    return None if beats else "no beats"
+    return scores_differ(np.concatenate(apart)) if beats else "no beats"
+
+
+def scores_differ(apart: F32) -> str | None:
+    """Return how far scores are apart (NaN: none) if that is more than the laws allow, else None.
+
+    What a beat is compared with is stored in few bits, so a last bit of a latent can move a score.
+    """
+    some = apart[~np.isnan(apart)]
+    most, many = float(some.max(initial=0.0)), int((some > ALIKE).sum())
+    if most > MOST_APART or many > FEW * len(some):
+        return f"{many} of {len(some)} scores differ by more than {ALIKE}, one by {most:.2g}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
