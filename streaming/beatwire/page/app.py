@@ -78,7 +78,8 @@ class Page:
 
     async def _live(self, socket: WebSocket) -> None:
         if self.browsers >= MOST_BROWSERS:
-            await socket.close(1013, "too many browsers")
+            await socket.accept()  # a browser cannot read why a handshake is refused
+            await socket.close(1013, f"The server takes no more than {MOST_BROWSERS} browsers")
             return
         self.browsers += 1
         try:

@@ -39,17 +39,19 @@ const bed = new Bed(store, {
   setLimits: (stream, limits, by) => connection.send({ type: "set limits", stream, limits, by }),
 }, colours);
 
-const page = { state: "connecting", nextMs: 0, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity, error: "", errorMs: -Infinity,
-  hasBroker: true, isOther: false, isWhole: false, hasNewAlarms: false, unanalysed: 0 };
+const page = { state: "connecting", nextMs: 0, reason: "", hasFailed: false, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity,
+  error: "", errorMs: -Infinity, hasBroker: true, isOther: false, isWhole: false, hasNewAlarms: false, unanalysed: 0 };
 
 function watch(ids, leads) {
   store.watch(ids, performance.now());
   connection.send({ type: "watch", streams: ids, leads, beats: leads === "all" });
 }
 
-function onState(state, nextMs) {
+function onState(state, nextMs, reason) {
   page.state = state;
   page.nextMs = nextMs;
+  page.hasFailed = state === "waiting" || (page.hasFailed && state === "connecting");
+  if (state !== "connecting") page.reason = reason;
   document.body.classList.toggle("disconnected", state !== "open");
   bed.setOpen(state === "open");
   showLoss();
@@ -171,7 +173,7 @@ function notice() {
   if (page.state === "denied") {
     return "Access denied.\nOpen the address that beatwire dashboard printed: it holds the token.";
   }
-  if (!page.loaded) return page.state === "waiting" ? "The server does not answer." : "Loading the ward.";
+  if (!page.loaded) return page.hasFailed ? page.reason || "The server does not answer." : "Loading the ward.";
   if (page.view === bed) return bed.missing ? `There is no stream ${bed.id}.\nEsc returns to the ward.` : "";
   if (page.streams === 0) return "No streams yet.\nStart a feed: beatwire replay synthetic --bootstrap-servers HOST:PORT";
   if (page.total) return "";
@@ -182,7 +184,7 @@ function notice() {
 
 /** What the line above the page says to all, and what to the eye alone: a countdown, and a loss that was announced. */
 function banner(nowMs) {
-  if (page.state === "waiting") return ["", `Disconnected, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`];
+  if (page.state === "waiting") return ["", `${page.reason || "Disconnected"}, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`];
   if (page.state === "connecting" && page.loaded) return ["", "Disconnected, trying again now"];
   if (page.loaded && !page.hasBroker) return ["", `${alarms.lost} It tries again by itself.`];
   const text = warning(nowMs);
