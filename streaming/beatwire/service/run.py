@@ -23,6 +23,7 @@ from beatwire.kafka.schemas.registry import Registry
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.service.fingerprint import fingerprint
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.alike_log import AlikeLog
 from beatwire.service.observing.counters import Counters
@@ -101,6 +102,7 @@ def run_monitor(
     if pipeline.model.network.scorer is not None:
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
+    digests = fingerprint(pipeline.settings, delivery=delivery, score_within_s=score_within_s)
     check_clocks(cluster)
     _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
@@ -113,7 +115,7 @@ def run_monitor(
             stop_on_signals() as stop,
             Sink(cluster, exactly_once=delivery == "exactly-once", stop=stop) as sink,
             _answers_of(registry, cluster) as schemas,
-            Source(cluster, group, schemas=schemas) as source,
+            Source(cluster, group, schemas=schemas, settings=digests) as source,
             StaffReader(cluster, tuple(pipeline.limits.defaults)) as staff,
             Watchdog(Health(loop)),
         ):

@@ -75,17 +75,26 @@ class GroupClient:
         Receives changes of the assignment.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
+    settings
+        Of this monitor, see `Unassigned`.
     """
 
     def __init__(
-        self, cluster: Cluster, group: str, topic: str, listener: AssignmentListener, *, protocol: str
+        self,
+        cluster: Cluster,
+        group: str,
+        topic: str,
+        listener: AssignmentListener,
+        *,
+        protocol: str,
+        settings: str | None = None,
     ) -> None:
         self._cluster, self._group, self._topic, self._listener = cluster, group, topic, listener
         self._topic_there = cluster.topic(topic)
         self._commits: dict[int, int] = {}
         self._settings = settings_of(group, protocol) | {"error_cb": self._on_error}
         self._unreachable, self._reachability = False, Reachability(cluster)
-        self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
+        self._unassigned = Unassigned(cluster, group, topic, settings=settings) if protocol == "consumer" else None
         self._received_s = self._checked_s = time.monotonic()
         self._has_keys = True
         self._standing, self._said = Standing(topic), set[tuple[int | None, int]]()

@@ -24,10 +24,12 @@ class CommitQueue:
         The topic of the positions, by its name at the brokers.
     topic_id
         Its id, which is added to the positions.
+    settings
+        Of this monitor, which are added, too.
     """
 
-    def __init__(self, topic: str, topic_id: TopicId) -> None:
-        self._topic, self._topic_id = topic, topic_id
+    def __init__(self, topic: str, topic_id: TopicId, settings: str | None = None) -> None:
+        self._topic, self._topic_id, self._settings = topic, topic_id, settings
         self._waiting: dict[int, Position] = {}
         self._lock = threading.Lock()
 
@@ -38,8 +40,9 @@ class CommitQueue:
 
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return positions as confluent-kafka commits them."""
-        topic_id = self._topic_id.known
-        return [as_commit(self._topic, p, at._replace(topic_id=topic_id)) for p, at in positions.items()]
+        topic_id, settings = self._topic_id.known, self._settings
+        own = {p: at._replace(topic_id=topic_id, settings=settings) for p, at in positions.items()}
+        return [as_commit(self._topic, p, at) for p, at in own.items()]
 
     def carry_out(self, consumer: Consumer, assigned: Container[int], *, wait: bool = False) -> None:
         """Commit what waits of the assigned partitions, and drop the rest; `wait`: until the broker has answered."""

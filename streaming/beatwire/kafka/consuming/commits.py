@@ -58,11 +58,14 @@ class LagReader:
     ----------
     foreign : set of int
         Partitions of which a program that is no monitor has made the last commit.
+    settings : dict of int to str
+        partition -> the settings of the monitor that has made the last commit, where it says them.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str = names.SAMPLES) -> None:
         self._cluster, self.group = cluster, group
         self.foreign: set[int] = set()
+        self.settings: dict[int, str] = {}
         self._consumer = _group_reader(cluster, group, "read_uncommitted")
         self._topic = cluster.topic(topic)
         self._partitions: list[TopicPartition] = []
@@ -93,6 +96,8 @@ class LagReader:
             found = {}
             commits = _request_commits(self._consumer, self._partitions, timeout_s)
             self.foreign = {at.partition for at in commits if at.offset > 0 and not is_monitors(at.metadata)}
+            of_monitors = {at.partition: Position.from_commit(at.offset, at.metadata).settings for at in commits}
+            self.settings = {partition: stated for partition, stated in of_monitors.items() if stated is not None}
             for at in commits:
                 available = self._consumer.get_watermark_offsets(at, timeout=timeout_s)
                 if available is None:

@@ -55,6 +55,8 @@ class Poller:
         ``consumer`` (KIP-848) or ``classic``.
     schemas
         The writers' schemas of framed messages; None: messages of any schema id pass.
+    settings
+        Of this monitor, for its commits.
 
     Attributes
     ----------
@@ -84,18 +86,19 @@ class Poller:
         *,
         protocol: str,
         schemas: WriterSchemas | None = None,
+        settings: str | None = None,
     ) -> None:
         self._cluster, self._group, self._topic = cluster, group, topic
         self._topic_there = cluster.topic(topic)
         self._handover, self._progress = handover, progress
-        self._client = GroupClient(cluster, group, topic, self, protocol=protocol)
+        self._client = GroupClient(cluster, group, topic, self, protocol=protocol, settings=settings)
         self.epoch, self.changing = 0, True
         self.start: dict[int, int] = {}
         self.began: dict[int, Position] = {}
         self.membership: object = None
         self.holding = Holding(schemas)
         self._topic_id = TopicId(cluster, self._topic_there)
-        self.waiting = CommitQueue(self._topic_there, self._topic_id)
+        self.waiting = CommitQueue(self._topic_there, self._topic_id, settings)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
         self._changed_s, self._polled_s, self._resumed = time.monotonic(), 0.0, Resumed()

@@ -3,7 +3,8 @@
 In and out: a commit as Kafka stores it, an offset and a metadata string. Both offsets are in the commit. The offset
 itself is the next message to publish for; everything before it has been published. The metadata contains the offset
 from which a successor replays the partition, with its output discarded, to rebuild the state at the commit, the time of
-the commit, the id of the topic, and the banks that were open. A commit with other metadata needs no replay.
+the commit, the id of the topic, the settings of the monitor, and the banks that were open. A commit with other metadata
+needs no replay. Fields of a later version are skipped.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from beatwire.records.samples import BankKind
 
 # Anybody who may commit for the group can write metadata: what does not match is none of a monitor.
 _BANK = r"[0-9]{1,4}(?:\.[0-9]{1,20})?x[0-9]{1,2}"
+_SECTION = r"[a-z]{1,16}:[0-9a-f]{6}"
+_KNOWN = "(?:at|topic|settings|banks)="
 _PATTERN = re.compile(
     rf"beatwire rewind=([0-9]{{1,19}})(?: at=([0-9]{{1,19}}))?(?: topic=([A-Za-z0-9_-]{{22}}))?"
-    rf"(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?$"
+    rf"(?: settings=({_SECTION}(?:,{_SECTION}){{0,15}}))?(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?"
+    rf"(?: (?!{_KNOWN})[a-z]{{1,16}}=\S*)*$"
 )
 _MOST_METADATA = 4_096  # bytes: the broker's offset.metadata.max.bytes, by default
 
@@ -37,6 +41,7 @@ class Position(NamedTuple):
     banks    that were open at the commit; None: unknown
     topic_id of the topic, 22 characters; None: unknown
     leader   the leader epoch of the message before `offset`; None: unknown. Kafka stores it beside the metadata
+    settings of the monitor, ``section:digest`` with commas between them; None: unknown
     """
 
     offset: int
@@ -45,6 +50,7 @@ class Position(NamedTuple):
     banks: frozenset[BankKind] | None = None
     topic_id: str | None = None
     leader: int | None = None
+    settings: str | None = None
 
     @property
     def metadata(self) -> str:
@@ -56,6 +62,8 @@ class Position(NamedTuple):
         'beatwire rewind=7 at=1795438456642'
         >>> Position(120, 7, topic_id='obSTE3MLT0CklpNUVoNolw').metadata
         'beatwire rewind=7 topic=obSTE3MLT0CklpNUVoNolw'
+        >>> Position(120, 7, settings="limits:1a2b3c,models:0d9e8f").metadata
+        'beatwire rewind=7 settings=limits:1a2b3c,models:0d9e8f'
         >>> Position(120, 7, banks=frozenset({(360.0, 2), (128.0, 2)})).metadata
         'beatwire rewind=7 banks=128.0x2,360.0x2'
         >>> Position(120, 7, banks=frozenset((50 + k / 3, 12) for k in range(400))).metadata
@@ -63,6 +71,7 @@ class Position(NamedTuple):
         """
         text = f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
         text += f" topic={self.topic_id}" if self.topic_id else ""
+        text += f" settings={self.settings}" if self.settings else ""
         if self.banks is None:
             return text
         with_banks = f"{text} banks={_banks_text(self.banks)}"
@@ -72,21 +81,21 @@ class Position(NamedTuple):
     def from_commit(offset: int, metadata: str | None, leader: int | None = None) -> Position:
         """Return the position that a commit contains.
 
-        >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')
-        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None, topic_id=None, leader=None)
-        >>> Position.from_commit(120, 'beatwire rewind=7 banks=128.0x2').banks
+        >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')[:3]
+        (120, 7, 1795438456642)
+        >>> Position.from_commit(120, 'beatwire rewind=7 banks=128.0x2 later=1').banks
         frozenset({(128.0, 2)})
-        >>> Position.from_commit(120, None)
-        Position(offset=120, rewind=120, at_ms=0, banks=None, topic_id=None, leader=None)
+        >>> Position.from_commit(120, None)[:3]
+        (120, 120, 0)
         """
         found = _PATTERN.match(metadata or "")
         if found is None:
             return Position(offset, offset, leader=leader)
         banks = None
-        if found[4] is not None:
-            kinds = (text.split("x") for text in found[4].split(",") if text)
+        if found[5] is not None:
+            kinds = (text.split("x") for text in found[5].split(",") if text)
             banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
-        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks, found[3], leader)
+        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks, found[3], leader, found[4])
 
 
 def is_monitors(metadata: str | None) -> bool:

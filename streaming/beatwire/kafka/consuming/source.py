@@ -45,6 +45,8 @@ class Source:
         ``consumer`` (KIP-848, brokers from 4.0) or ``classic``.
     schemas
         The writers' schemas of framed messages; None: messages of any schema id are read as SampleChunk.
+    settings
+        Of this monitor, ``section:digest`` with commas between them: members with others are named in the log.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class Source:
         topic: str = names.SAMPLES,
         protocol: str = "consumer",
         schemas: WriterSchemas | None = None,
+        settings: str | None = None,
     ) -> None:
         topics.check_broker(cluster, [topic])
         self.cluster, self.topic = cluster, topic
@@ -68,7 +71,7 @@ class Source:
         self._progress, self._clock = Progress(), BrokerClock()
         self._leaders: dict[int, int] = {}  # the leader epoch of the last message taken
         self._poller = Poller(
-            cluster, group, topic, self._handover, self._progress, protocol=protocol, schemas=schemas
+            cluster, group, topic, self._handover, self._progress, protocol=protocol, schemas=schemas, settings=settings
         )  # fmt: skip
 
     def __enter__(self) -> Self:

@@ -1,7 +1,8 @@
-"""Partitions that the group coordinator assigns to nobody, although the group has members.
+"""Partitions that the group coordinator assigns to nobody, although the group has members; and members that differ.
 
 In: a group that uses the protocol ``consumer``. Out: the partitions of others in which messages wait and nothing has
-been committed for long. State: since when nothing has been committed in each partition.
+been committed for long; lines in the log about commits of other programs, and of monitors with other settings. State:
+since when nothing has been committed in each partition, and what was said.
 
 A coordinator of Kafka 4.3.1 that starts beside its members may read its log of the group in part: members that left
 long ago then keep their partitions, the log repeats it at every later start, and the assignor ``uniform`` gives what is
@@ -20,6 +21,7 @@ from collections.abc import Callable, Collection
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import LagReader
+from beatwire.kafka.consuming.differing import Differing
 from beatwire.kafka.reading.readers import look_ahead
 
 _LOGGER = logging.getLogger("beatwire")
@@ -41,10 +43,21 @@ class Unassigned:
         The cluster, the group, and the topic that its members read.
     clock_s
         Returns a time that only grows, seconds.
+    settings
+        Of this monitor, as `Position` has them; None: they are not compared.
     """
 
-    def __init__(self, cluster: Cluster, group: str, topic: str, clock_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        group: str,
+        topic: str,
+        clock_s: Callable[[], float] = time.monotonic,
+        *,
+        settings: str | None = None,
+    ) -> None:
         self._cluster, self._group, self._topic, self._clock_s = cluster, group, topic, clock_s
+        self._differing = Differing(group, topic, settings)
         self._patience_s = LONG_S + random.uniform(0.0, SPREAD_S)  # noqa: S311
         self._next_s = clock_s() + EVERY_S
         self._foreign: set[int] = set()
@@ -68,10 +81,13 @@ class Unassigned:
             with LagReader(self._cluster, self._group, self._topic) as reader:
                 found = reader.positions(timeout_s=_ANSWER_S)
                 self._note_foreign(reader.foreign - set(own))
+                settings = reader.settings
         except FatalError:
             return []
         for gone in self._last.keys() - found.keys():  # the topic was created again with fewer partitions
             del self._last[gone]
+        moved = {p for p, (commit, _) in found.items() if p in self._last and commit > self._last[p][0]}
+        self._differing.note({p: settings.get(p) for p in moved - set(own)}, own)
         for partition, (commit, end) in found.items():
             before, since_s = self._last.get(partition, (-1, now_s))
             waits = partition not in own and end > commit + 1  # the end of a transaction takes an offset
