@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from beatwire.backends.choose import choose
 from beatwire.backends.cpu import CPU
-from beatwire.backends.cuda import card
+from beatwire.backends.cuda import answers, card
 from beatwire.backends.network import embed
 from beatwire.bench.card.gpu_ticks import scores_differ
 from beatwire.bench.graph import ticks_for
-from beatwire.errors import UserError
+from beatwire.errors import LostCardError, UserError
 from beatwire.jit.cuda import launchers
 from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.checkpoint import load_model
@@ -78,6 +78,15 @@ cli.main()
     assert done.returncode == 1
     assert done.stderr == "beatwire: gpu: the card failed: it fell off the bus\n"
     assert done.stdout == ""
+
+
+def test_a_card_that_never_answers_is_lost_and_what_has_failed_is_not_waited_for() -> None:
+    left = iter([answers.NOT_READY] * 3 + [0])
+    answers.wait_for(lambda: next(left))
+    assert next(left, None) is None
+    answers.wait_for(lambda: 700, within_s=0.0)  # an illegal address
+    with pytest.raises(LostCardError, match=r"expected the card to be done within 0\.05 s; got no answer"):
+        answers.wait_for(lambda: answers.NOT_READY, within_s=0.05)
 
 
 def run_on(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.backends.base import Memory
+from beatwire.backends.cuda.answers import wait_for
 from beatwire.backends.cuda.pool import imported, make_pool
 from beatwire.backends.cuda.protocols import Grid
 from beatwire.backends.network import Network, WindowScorer
@@ -123,7 +124,7 @@ class CudaCard:
         FatalError
             The pool is full.
         """
-        self.stream.synchronize()
+        self.wait()
         self._views.clear()
         self._lists.clear()
         try:
@@ -202,8 +203,16 @@ class CudaCard:
         return event
 
     def wait(self, event: Any = None) -> None:
-        """Wait for an event; None: for the stream."""
-        (self.stream if event is None else event).synchronize()
+        """Wait for an event; None: for the stream.
+
+        Raises
+        ------
+        LostCardError
+            The card does not answer.
+        """
+        event = self.record_event() if event is None else event
+        wait_for(lambda: int(self.xp.cuda.runtime.eventQuery(event.ptr)))
+        event.synchronize()  # raises what has failed
 
     def address(self, array: Any) -> int:
         """Return the address of an array."""
