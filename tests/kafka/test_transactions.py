@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from beatwire.kafka.publishing import transactions
-from beatwire.kafka.publishing.transactions import Patience, StaleError, Transactions
+from beatwire.kafka.publishing import patience, transactions
+from beatwire.kafka.publishing.patience import Patience, StaleError
+from beatwire.kafka.publishing.transactions import Transactions
 from confluent_kafka import KafkaError, KafkaException
 from moments import Clock
 
@@ -37,7 +38,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Each look at the clock takes 50 ms."""
     one = Clock(tick_s=0.05)
     monkeypatch.setattr(transactions, "time", one)
-    monkeypatch.setattr(transactions, "_SLICE_S", 0.02)
+    monkeypatch.setattr(patience, "time", one)
+    monkeypatch.setattr(transactions, "SLICE_S", 0.02)
     return one
 
 
@@ -77,7 +79,7 @@ def test_a_broker_that_is_away_is_not_waited_for_once_the_process_is_to_end(
     else:
         with pytest.raises((KafkaException, StaleError)):
             getattr(one, request_of)(*arguments)
-    assert transactions.STOPPED_S < clock.now_s - signalled_s[0] < transactions.STOPPED_S + 0.5
+    assert patience.STOPPED_S < clock.now_s - signalled_s[0] < patience.STOPPED_S + 0.5
     assert one.discarded == (request_of in ("abort", "send_offsets"))
 
 
@@ -122,12 +124,12 @@ def test_a_request_that_fails_at_once_is_repeated_after_a_pause(away: Away, cloc
 
 def test_patience_ends_a_while_after_the_signal(clock: Clock) -> None:
     stop = threading.Event()
-    patience = Patience(stop)
+    waited = Patience(stop)
     clock.sleep(60.0)
-    assert not patience.ended
+    assert not waited.ended
     stop.set()
-    assert not patience.ended
-    clock.sleep(transactions.STOPPED_S - 0.5)
-    assert not patience.ended
+    assert not waited.ended
+    clock.sleep(patience.STOPPED_S - 0.5)
+    assert not waited.ended
     clock.sleep(0.6)
-    assert patience.ended
+    assert waited.ended

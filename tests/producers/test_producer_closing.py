@@ -6,9 +6,10 @@ import time
 import pytest
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.publishing.patience import OUTAGE_S, StaleError
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.kafka.publishing.transactions import OUTAGE_S, StaleError, Transactions
+from beatwire.kafka.publishing.transactions import Transactions
 from beatwire.records import Outgoing
 from moments import LIMIT_S
 
@@ -66,7 +67,7 @@ def test_a_process_that_is_to_end_waits_for_no_broker_to_take_its_output(
 ) -> None:
     stop, began_s = threading.Event(), time.monotonic()
     stop.set()
-    monkeypatch.setattr("beatwire.kafka.publishing.transactions.STOPPED_S", 0.2)
+    monkeypatch.setattr("beatwire.kafka.publishing.patience.STOPPED_S", 0.2)
     monkeypatch.setattr("beatwire.kafka.publishing.transactions._OPENING_S", 0.5)
     if exactly_once:
         with pytest.raises(StaleError):

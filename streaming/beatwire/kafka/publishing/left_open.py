@@ -14,8 +14,9 @@ from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster, UnansweredError
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.patience import StaleError
 from beatwire.kafka.publishing.torn import find_torn
-from beatwire.kafka.publishing.transactions import TRANSACTION_S, StaleError, Transactions
+from beatwire.kafka.publishing.transactions import TRANSACTION_S, Transactions
 from beatwire.wire import names
 
 _LOGGER = logging.getLogger("beatwire")

@@ -30,8 +30,9 @@ from beatwire.kafka.cluster import Cluster, UnansweredError
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.left_open import LeftOpen
+from beatwire.kafka.publishing.patience import OUTAGE_S, StaleError, flush_until
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.publishing.transactions import OUTAGE_S, STUCK_S, StaleError, Transactions, flush_until
+from beatwire.kafka.publishing.transactions import STUCK_S, Transactions
 from beatwire.kafka.reachability import broker_responds
 from beatwire.records import Outgoing
 

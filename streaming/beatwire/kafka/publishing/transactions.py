@@ -16,6 +16,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.publishing.patience import OUTAGE_S, SLICE_S, Patience, StaleError
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.torn import Open
 from beatwire.kafka.rights import not_writable
@@ -25,31 +26,9 @@ TRANSACTION_S = 10.0  # for each request of a transaction
 # The broker aborts a transaction that is open for longer. A successor of a killed worker waits for that as well as for
 # the end of its session, 6 s at the local broker.
 OPEN_S = 6.0
-OUTAGE_S = 120.0  # an outage of the broker that is waited for
-STOPPED_S = 3.0  # the same after a signal to stop: what is not published then, a successor publishes
-_SLICE_S = 1.0  # of each call: a signal cannot end it
 _PAUSE_S = 0.02  # before a call that may have failed at once is repeated
 _OPENING_S = 2.0  # for each attempt to open a producer, the next goes on where it has ended
 STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
-
-
-class StaleError(Exception):
-    """The tick was not published, or its outcome is unknown; the group's commits decide."""
-
-
-class Patience:
-    """Whether a broker is waited for: until ``STOPPED_S`` after the process is to end."""
-
-    def __init__(self, stop: threading.Event) -> None:
-        self.stop = stop
-        self._stopped_s: float | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Return whether the process was to end so long ago."""
-        if self.stop.is_set() and self._stopped_s is None:
-            self._stopped_s = time.monotonic()
-        return self._stopped_s is not None and time.monotonic() - self._stopped_s > STOPPED_S
 
 
 class Transactions:
@@ -116,7 +95,7 @@ class Transactions:
         self._sending.start()
         while True:
             with contextlib.suppress(Empty):
-                error = outcome.get(timeout=_SLICE_S)
+                error = outcome.get(timeout=SLICE_S)
                 break
             if time.monotonic() - begin_s > STUCK_S or self._patience.ended:
                 self.discard()
@@ -239,7 +218,7 @@ class Transactions:
 
     def _flush(self) -> None:
         deadline = time.monotonic() + TRANSACTION_S
-        while self.sender.producer.flush(_SLICE_S) and time.monotonic() < deadline and not self._patience.ended:
+        while self.sender.producer.flush(SLICE_S) and time.monotonic() < deadline and not self._patience.ended:
             pass
 
     def _request(self, request: Callable[[float], object], within_s: float) -> None:
@@ -250,7 +229,7 @@ class Transactions:
         deadline = time.monotonic() + within_s
         while True:
             try:
-                request(_SLICE_S)
+                request(SLICE_S)
                 return
             except KafkaException as error:
                 cause = error.args[0]
@@ -284,22 +263,3 @@ class Transactions:
 def settings_of(transactional_id: str) -> dict[str, object]:
     """Return the librdkafka settings of a producer with transactions, beside those of every sender."""
     return {"transactional.id": transactional_id, "transaction.timeout.ms": int(OPEN_S * 1000)}
-
-
-def flush_until(sender: Sender, stop: threading.Event) -> None:
-    """Wait until the broker has acknowledged every message, for a short time once the process is to end.
-
-    Raises
-    ------
-    FatalError
-        A message has failed, or the broker did not in `OUTAGE_S` seconds.
-    StaleError
-        The process is to end.
-    """
-    began_s, patience = time.monotonic(), Patience(stop)
-    while sender.unacknowledged() and time.monotonic() - began_s < OUTAGE_S:
-        sender.check()
-        sender.producer.flush(_SLICE_S)
-        if patience.ended and sender.unacknowledged():
-            raise StaleError
-    sender.flush(0.0)
