@@ -169,3 +169,25 @@ def test_an_old_feather_file_is_named(tmp_path: Path) -> None:
 def test_a_damaged_file_of_arrow_is_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content + bytes(300))
     assert message_of(tmp_path / "x").startswith("x: expected an Arrow table; got: ")
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    bits=st.integers(9, 15), offset=st.integers(-60, 60), has_padding=st.booleans(), is_signed=st.booleans(),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_signs_that_a_dicom_waveform_lost_are_restored_and_said(
+    bits: int, offset: int, has_padding: bool, is_signed: bool, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, whole = tmp_path_factory.getbasetemp() / "signs.dcm", 1 << bits
+    walk = np.random.default_rng(seed).integers(-9, 10, 800).cumsum()
+    values = np.clip(walk - walk.mean().astype(int), 70 - whole // 2, whole // 2 - 70) + offset
+    written = values % whole if is_signed else values + whole // 2  # a converter without signs, stated wrong
+    written[-20:] = np.where(has_padding, -32768, written[-20:])
+    group = {"rate_hz": 250, "bits_stored": bits, "padding": -32768 if has_padding else None}
+    write_dicom(path, [group | {"channels": [("II", 1, "uV", 0, written)]}])
+    recording = read_recording(path)
+    expected = values if is_signed else written
+    assert np.array_equal(recording.samples[0, :-20], expected[:-20])
+    assert (recording.samples[0, -20:] == NO_VALUE).all() or not has_padding
+    assert ("without their sign" in str(recording.notes)) == bool(is_signed and (values[: -20 or None] < 0).any())

@@ -42,6 +42,27 @@ def test_a_row_is_a_packet_at_its_time(
     assert np.array_equal(recording.samples[0], expected)
 
 
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    delimiter=st.sampled_from(",;\t"), between=st.sampled_from([",", ", ", ";", " "]), quoted=st.booleans(),
+    first=st.booleans(), size=st.sampled_from([10, 100, len(UV)]),
+)  # fmt: skip
+def test_a_list_needs_no_brackets(
+    delimiter: str, between: str, quoted: bool, first: bool, size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "bare.csv"
+    if (not quoted and (delimiter == "," or between != ",")) or (first and not quoted):
+        quoted = True
+    quote = '"' if quoted else ""
+    lists = [quote + between.join(map(str, UV[k : k + size])) + quote for k in range(0, len(UV), size)]
+    rows = [[cell, str(k)] if first else [str(k), cell] for k, cell in enumerate(lists)]
+    names = ["ecg_uV", "packet"] if first else ["packet", "ecg_uV"]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in [names, *rows]))
+    recording = read_recording(path, fs=RATE_HZ)
+    assert recording.uv_per_unit == 1.0
+    assert np.array_equal(recording.samples, UV[None])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -122,12 +122,22 @@ def test_the_table_of_a_workbook_is_read_wherever_it_stands(clock: str, seed: in
     assert_is_ecg(path, expected, fs=RATE_HZ if clock == "none" else None)
 
 
-def test_a_workbook_of_two_tables_or_of_none_is_one_line(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [["II"], *([float(v)] for v in MV[:60])]
-    path = workbook(tmp_path / "x.xlsx", {"A": rows, "B": rows})
-    assert message_of(path) == "x.xlsx: expected one sheet with a table; got 'A', 'B': save one of them as CSV"
+def test_of_a_workbook_of_two_tables_one_is_chosen(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["II (mV)", "V1 (mV)"], *([float(v), -float(v)] for v in MV[:300])]
+    path = workbook(tmp_path / "x.xlsx", {"My A": rows, "B": [[*row, 1] for row in reversed(rows[1:])]})
+    assert message_of(path) == ("x.xlsx: expected one sheet with a table; got 'My A', 'B': choose with --column 'My A'")
+    assert read_recording(path, column="My A", fs=RATE_HZ).leads == ("II", "V1")
+    for column in ("My A.II", "My A.0"):
+        assert_is_ecg(path, MV[:300], column=column, fs=RATE_HZ)
+    assert "expected one sheet" in str(error_of(path, column="C"))
     path = workbook(tmp_path / "x.xlsx", {"A": rows[:9]})
     assert message_of(path).startswith("x.xlsx: expected one sheet with a table; got none of 50 rows or more")
+
+
+def error_of(path: Path, **options: Any) -> UserError:
+    with pytest.raises(UserError) as error:
+        read_recording(path, **options)
+    return error.value
 
 
 def filled(group: Any, shape: str) -> None:

@@ -61,6 +61,16 @@ def test_leads_beside_each_other_are_leads_however_alike(
     assert np.abs(recording.samples * recording.uv_per_unit / 1000 - values).max() < 0.01
 
 
+@settings(max_examples=draws(20), deadline=None)
+@given(size=st.integers(6, 60), delimiter=st.sampled_from(",;\t "))
+def test_rows_of_samples_need_neither_names_nor_a_clock(
+    size: int, delimiter: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, length = tmp_path_factory.getbasetemp() / "bare.csv", len(UV) // size * size
+    path.write_text("".join(delimiter.join(map(str, UV[k : k + size])) + "\n" for k in range(0, length, size)))
+    assert np.array_equal(read_recording(path, fs=RATE_HZ).samples, UV[None, :length])
+
+
 def test_a_row_that_is_cut_off_is_said_and_one_of_another_length_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     length = write(path, 16, "numbered")

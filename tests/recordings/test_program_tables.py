@@ -150,3 +150,33 @@ def test_names_for_all_integers_between_commas_settle_that_a_comma_is_no_decimal
 def test_a_column_that_is_asked_for_twice_is_read_once(tmp_path: Path) -> None:
     path = written(str(tmp_path), {"time": T, "ECG": MV, "V1": -MV})
     assert read_recording(path, column="V1,ECG,V1,1").leads == ("V1", "ECG")
+
+
+def test_calibrated_and_raw_numbers_of_a_lead_are_that_lead_once(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"Shimmer_A1_ECG_LL-RA_24BIT_CAL": MV, "Shimmer_A1_ECG_LL-RA_24BIT_RAW": np.round(MV * 30000)})
+    (tmp_path / "x.csv").write_text(
+        "\n".join([",".join(frame), "mV,no_units", frame.to_csv(header=False, index=False)])
+    )
+    recording = read_recording(tmp_path / "x.csv", fs=RATE_HZ)
+    assert recording.leads == ("Shimmer_A1_ECG_LL-RA_24BIT_CAL",)
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - MV).max() < 0.01
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(size=st.sampled_from((1.0, 200.0, 3e4, 1e7)), first=st.booleans())
+def test_a_lead_in_volts_is_not_coarse_beside_large_numbers_without_a_unit(size: float, first: bool) -> None:
+    with TemporaryDirectory() as folder:
+        columns = {"I (mV)": MV, "II": np.round(MV * size, 4)}
+        columns = columns if first else dict(reversed(columns.items()))
+        recording = as_recording(written(folder, columns), RATE_HZ)
+    assert recording.uv_per_unit == 0
+    for samples in recording.samples:
+        assert np.corrcoef(samples, MV)[0, 1] > 0.999
+
+
+def test_the_ports_of_a_device_are_no_leads(tmp_path: Path) -> None:
+    columns = {"NSeq": np.arange(len(MV)) % 16, "I1": MV * 0 + 1, "I2": MV * 0, "O1": MV * 0, "AI1": MV}
+    path = written(str(tmp_path), columns, delimiter="\t")
+    assert read_recording(path, fs=RATE_HZ).leads == ("AI1",)
+    path = written(str(tmp_path), {"I1 (mV)": MV, "I2 (mV)": -MV})
+    assert read_recording(path, fs=RATE_HZ).leads == ("I1", "I2")

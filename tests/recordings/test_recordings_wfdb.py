@@ -210,3 +210,22 @@ def test_a_signal_file_that_is_longer_than_its_header_states_is_said(
     (tmp_path / "r.hea").write_text(f"r 1 250{length}\nr.dat 16 200 16 0 0 0 0 II\n")
     note = f"its header states {frames} samples; r.dat holds 1000"
     assert (note in read_recording(tmp_path / "r").notes) == said
+
+
+def test_a_header_with_more_signals_or_segments_than_it_states_is_refused(tmp_path: Path) -> None:
+    path = write_wfdb(tmp_path)
+    header = path.with_suffix(".hea")
+    text = header.read_text()
+    header.write_text(text.replace("r1 2 ", "r1 1 "))
+    assert message_of(path).startswith("r1.hea: expected 1 signals, as its first line says; line 3 is another one")
+    header.write_text(text + "written by a program\nother.dat 16 200\n")
+    assert read_recording(path).leads == ("MLII", "V5")
+    (tmp_path / "all.hea").write_text(f"all/1 2 250 {N}\nr1 {N}\nr1 {N}\n")
+    assert message_of(tmp_path / "all").startswith("all.hea: expected 1 segments, as its first line says; line 3")
+
+
+def test_samples_behind_a_skew_that_a_file_holds_are_read(tmp_path: Path) -> None:
+    digital = np.rint(MV * 200).astype("<i2")
+    (tmp_path / "s.dat").write_bytes(digital.tobytes())
+    (tmp_path / "s.hea").write_text(f"s 1 250 {N - 9}\ns.dat 16:9 200 16 0 0 0 0 II\n")
+    assert np.array_equal(read_recording(tmp_path / "s").samples[0], digital[9:])

@@ -1,6 +1,7 @@
 """Numbers with signs between thousands, times in digits, codes for "no value", and times of two rates."""
 
 import contextlib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,19 @@ def test_times_in_days_hours_and_minutes_are_found_by_their_steps(
     path.write_text(f"{name},ECG\n{rows}")
     recording = read_recording(path)
     assert (recording.rate_hz, recording.samples.shape) == (RATE_HZ, (1, len(UV)))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("form", ["%a %b %d %H:%M:%S.{ms} %Y", "%d %b %Y %H:%M:%S.{ms}", "0 days %H:%M:%S.{ms}000"])
+def test_dates_with_names_of_months_and_durations_are_times(form: str, delimiter: str, tmp_path: Path) -> None:
+    path, start = tmp_path / "x.csv", datetime(2026, 10, 25, 9, 59, 58, tzinfo=UTC)
+    times = [start + timedelta(seconds=t) for t in T.tolist()]
+    texts = [t.strftime(form.format(ms=f"{round(t.microsecond / 1000):03d}")) for t in times]
+    rows = "".join(f"{t}{delimiter}{v}\n" for t, v in zip(texts, UV, strict=True))
+    path.write_text(f"time{delimiter}ECG (uV)\n{rows}")
+    recording = read_recording(path)
+    assert (recording.rate_hz, recording.leads) == (RATE_HZ, ("ECG",))
+    assert np.array_equal(recording.samples, UV[None])
 
 
 def test_the_smallest_integer_of_16_bits_is_no_value(tmp_path: Path) -> None:

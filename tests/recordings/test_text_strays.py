@@ -59,6 +59,23 @@ def test_lines_that_are_no_rows_are_left_out_and_said(
     ]
 
 
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    before=st.integers(1, 30), count=st.integers(1, 450), sign=st.sampled_from(["#", "# 10:00, began", "// a", "%"]),
+    has_clock=st.booleans(),
+)  # fmt: skip
+def test_rows_before_many_remarks_are_rows(
+    before: int, count: int, sign: str, has_clock: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "remarks.csv"
+    rows = [f"{k / 250:.3f},{v:.4f}\n" if has_clock else f"{v:.4f}\n" for k, v in enumerate(MV)]
+    lines = ["t,ECG (mV)\n" if has_clock else "ECG (mV)\n", *rows[:before], *[f"{sign}\n"] * count, *rows[before:]]
+    path.write_text("".join(lines))
+    recording = read_recording(path, fs=250)
+    assert recording.leads == ("ECG",)
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - MV).max() < 0.001
+
+
 def test_the_notes_name_the_first_line(tmp_path: Path) -> None:
     rows = [f"{k / 250:.3f},{v:.4f}" for k, v in enumerate(MV)]
     rows[100:100] = ["# one"]

@@ -158,7 +158,8 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
         unit = float(scale.min()) if integers else 1.0
         uv_per_unit = unit
     else:
-        scale = np.ones(len(columns))
+        scale = _relative(uv_per_value, ranges)
+        integers = integers and bool((scale == 1.0).all())
         unit, uv_per_unit = 1.0, 0.0
         notes.append("not calibrated: amplitudes are relative to this recording")
     offset = np.zeros(len(columns))
@@ -181,6 +182,15 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
     return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
+
+
+def _relative(uv_per_value: Sequence[float], ranges: Sequence[ValueRange]) -> F64:
+    """Return factors that bring leads in volts to the size of those of an unknown unit beside them."""
+    uv, size = np.array(uv_per_value, np.float64), np.array([r.typical for r in ranges])
+    known = uv > 0
+    if not known.any() or not (size * known).any() or not (size * ~known).any():
+        return np.ones(len(uv))
+    return np.where(known, uv * size[~known].max() / (uv * size)[known].max(), 1.0)
 
 
 def to_units(

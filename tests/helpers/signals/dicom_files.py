@@ -10,8 +10,8 @@ def write_dicom(path: Path, groups: list[dict[str, Any]], *, big: bool = False) 
     """Write waveforms in an order of bytes.
 
     A group has ``rate_hz`` and ``channels``: name, sensitivity, unit, baseline, stored values. It may have
-    ``offset_ms``, ``originality``, ``stored`` (``SS`` and the like), ``bits``, ``padding`` and ``cut``, the bytes that
-    are missing at its end.
+    ``offset_ms``, ``originality``, ``stored`` (``SS`` and the like), ``bits``, ``bits_stored``, ``padding`` and
+    ``cut``, the bytes that are missing at its end.
     """
     from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
     from pydicom.uid import (  # fmt: skip
@@ -41,7 +41,7 @@ def write_dicom(path: Path, groups: list[dict[str, Any]], *, big: bool = False) 
         for name, sensitivity, unit, baseline, values in given["channels"]:
             channel = Dataset()
             channel.ChannelSourceSequence = code("2:2", name)
-            channel.WaveformBitsStored = bits
+            channel.WaveformBitsStored = given.get("bits_stored", bits)
             if sensitivity is not None:
                 channel.ChannelSensitivity, channel.ChannelBaseline = sensitivity, baseline
                 channel.ChannelSensitivityCorrectionFactor = 1

@@ -1,4 +1,4 @@
-"""Times written as text, in seconds: clock times (``0:01.004``, ``10:00:00,123 PM``) and dates of any order.
+"""Times written as text, in seconds: clock times (``0:01.004``, ``10:00:00,123 PM``), durations, dates of any order.
 
 In:  a pandas Series of text or of dates
 Out: float64 [n], seconds from an arbitrary origin, NaN where a cell is no time; None if the column holds no times
@@ -92,7 +92,10 @@ def _of_dates(column: pd.Series) -> F64:
 
 
 def _of_clock(text: pd.Series) -> F64:
-    return _clock_s(text.str.extract(rf"^{_CLOCK}$"))
+    parts = text.str.extract(rf"^(?:(-?\d+) days?,? \+?)?{_CLOCK}$")
+    days = pd.to_numeric(parts[0]).fillna(0).to_numpy(np.float64)
+    values: F64 = days * _DAY_S + _clock_s(parts[[1, 2, 3, 4]].set_axis(range(4), axis=1))
+    return values
 
 
 def _clock_s(parts: pd.DataFrame) -> F64:

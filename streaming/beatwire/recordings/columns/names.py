@@ -91,7 +91,9 @@ _QUANTITIES = {
     "impedance", "latitude", "longitude", "altitude", "speed", "cadence", "weight", "height", "age", "glucose", "rssi",
 }  # fmt: skip
 _QUANTITIES_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "pleth", "heartrate", "pulse", "spo2", "humid")
-_NO_LEAD = {"ecg", "ekg", "lead", "signal", "value", "values"}  # words of a name that do not tell which lead
+_PORT = re.compile(r"[IO]\d")  # a digital input or output of BITalino; its letter alone is a lead
+# Words of a name that do not tell which lead.
+_NO_LEAD = {"ecg", "ekg", "lead", "signal", "value", "values", "cal", "calibrated"}
 
 
 class Meaning(IntEnum):
@@ -228,6 +230,8 @@ def meaning(name: str, unit: str = "") -> Meaning:
     words = _words(plain)
     if _LEAD.fullmatch(plain):
         return Meaning.LEAD
+    if _PORT.fullmatch(plain) and unit not in UV_PER:
+        return Meaning.NOTHING
     if any(w in _OTHER or w.startswith(_OTHER_BEGIN) for w in words) or (
         unit in _OTHER_UNITS and unit not in _UNSCALED
     ):

@@ -62,7 +62,7 @@ def recording_of(
     where = path.name
     facts: dict[str, Any] = {}
     table = _table(where, document, facts)
-    arrays = {name: np.asarray(value) for name, value in facts.items()}
+    arrays = {name: _as_array(where, name, value) for name, value in facts.items()}
     gain = _stated_gain(arrays) if gain is None else gain
     if table is None:
         if not any(a.ndim for a in arrays.values()):
@@ -82,6 +82,14 @@ def recording_of(
         if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
             notes += (f"it states {hz:g} Hz, its times give {recording.rate_hz:.7g} Hz",)
     return replace(recording, name=path.stem, leads=short_names(recording.leads), notes=(*notes, *recording.notes))
+
+
+def _as_array(where: str, name: str, value: Any) -> Any:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        got = "lists among numbers, or lists of several lengths"
+        raise UserError(f"{where}: expected a list of numbers in {name!r}; got {got}") from None
 
 
 def _stated_gain(arrays: Mapping[str, Any]) -> float | None:

@@ -1,7 +1,8 @@
 """Text tables whose cells are lists of samples: ``2026-03-05T10:00:00,300,"[12, 13, 15]"``.
 
 A row is a packet, or a whole recording: it is read as an object of JSON with these names. The numbers of a list are in
-brackets, between commas, semicolons or blanks. Lines of two cells before the names state facts.
+brackets, between commas, semicolons or blanks; nine or more are a list in quotes or between other delimiters, too.
+Lines of two cells before the names state facts.
 """
 
 import csv
@@ -24,6 +25,8 @@ _NUMBER = r"(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|null|None)"
 _CELL = re.compile(
     rf"(?:(?<=[,;\t|])\s*\"?|^\s*\")\s*\[[\[\s]*{_NUMBER}(?:\s*[,;\s]\s*{_NUMBER}[,;\s\]]|\s*\])", re.IGNORECASE
 )
+_BARE = re.compile(r'(?<![^,;\t|\n])"([-+.,; \t\deE]*)(?:"|\Z)|(?<=[;\t|])([-+.,\deE]*,[-+.,\deE]*)(?=[;\t|\n]|\Z)')
+_FEWEST_BARE = 8  # signs between numbers: a cell with fewer may be one number
 _REMARK = ("#", "%", "//")
 _SHOWN = 40
 _MISSING = ("", "nan", "null", "none")
@@ -33,7 +36,7 @@ def has_lists(path: Path) -> bool:
     """Return True if cells in the first rows of a text file are lists of numbers."""
     try:
         with open_text(path) as file:
-            begin = file.read(_BEGIN)
+            begin = _bracketed(file.read(_BEGIN))
     except (OSError, EOFError, zlib.error):
         return False
     lines = [line for line in begin.splitlines()[:100] if line.strip() and not line.lstrip().startswith(_REMARK)]
@@ -60,7 +63,7 @@ def read_listed(path: Path, fs: float | None, column: str | None, gain: float | 
             f"{where}: expected lists of samples in at most {MOST_BYTES >> 20} MiB: write one sample a line"
         )
     with open_text(path) as file:
-        text = file.read()
+        text = _bracketed(file.read())
     lists: list[list[Any]] = []
 
     def kept(found: re.Match[str]) -> str:
@@ -87,6 +90,22 @@ def read_listed(path: Path, fs: float | None, column: str | None, gain: float | 
             )
         table.append({name: _value(cell, lists) for name, cell in zip(names, row, strict=True)})
     return recording_of(path, {**facts, "rows": table}, (), fs, column, gain)
+
+
+def _bracketed(text: str) -> str:
+    """Return a text with brackets around the lists that have none.
+
+    >>> _bracketed('1;"1, 2, 3, 4, 5, 6, 7, 8, 9"'), _bracketed('1;"0,5"')
+    ('1;"[1, 2, 3, 4, 5, 6, 7, 8, 9]"', '1;"0,5"')
+    """
+
+    def found(cell: re.Match[str]) -> str:
+        numbers = cell[1] or cell[2] or ""
+        if len(re.findall(r"\d *[,;\s] *(?=[-+.\d])", numbers)) < _FEWEST_BARE:
+            return cell[0]
+        return f'"[{numbers}]"'
+
+    return re.sub(_BARE, found, text)
 
 
 def _value(cell: str, lists: list[list[Any]]) -> Any:

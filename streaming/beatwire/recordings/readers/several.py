@@ -44,15 +44,33 @@ def one_of_several(where: str, document: Any, column: str | None) -> tuple[Any, 
     found = _several(document, "", 0)
     if not found:
         return document, column
-    wanted = [(column or "").split(",")[0].strip()] if column else []
     for name, value in found.items():
-        if any(one == name or one.startswith(f"{name}.") for one in wanted):
-            if column == name:
-                return value, None
-            return value, ",".join(one.strip().removeprefix(f"{name}.") for one in (column or "").split(","))
+        if column and is_of(name, column):
+            return value, within(name, column)
     names = list(found)
     got = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     raise UserError(f"{where}: expected one recording; got {len(names)}, {got}: choose with --column {names[0]}")
+
+
+def is_of(name: str, column: str) -> bool:
+    """Return True if the columns that are wanted are those of a recording, or the recording itself.
+
+    >>> is_of("rec1", "rec1"), is_of("rec1", "rec1.II,rec1.V1"), is_of("rec1", "rec10")
+    (True, True, False)
+    """
+    one = column.split(",")[0].strip()
+    return one == name or one.startswith(f"{name}.")
+
+
+def within(name: str, column: str) -> str | None:
+    """Return the columns that are wanted within a recording; None: no choice.
+
+    >>> within("rec1", "rec1"), within("rec1", "rec1.II,rec1.V1")
+    (None, 'II,V1')
+    """
+    if column == name:
+        return None
+    return ",".join(one.strip().removeprefix(f"{name}.") for one in column.split(","))
 
 
 def _several(document: Any, prefix: str, depth: int) -> dict[str, Mapping[str, Any]]:

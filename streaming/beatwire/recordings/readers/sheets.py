@@ -1,4 +1,7 @@
-"""Excel workbooks (``.xlsx``), by the package ``openpyxl``: the sheet that holds a table is read as a text table."""
+"""Excel workbooks (``.xlsx``), by the package ``openpyxl``: the sheet that holds a table is read as a text table.
+
+Of several ``column`` chooses one: ``Sheet1``, or ``Sheet1.ECG`` for a column of it.
+"""
 
 import csv
 import datetime
@@ -9,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from beatwire.errors import UserError
+from beatwire.recordings.readers.several import is_of, within
 from beatwire.recordings.record import Recording
 from beatwire.recordings.text.dialect import is_number
 from beatwire.recordings.text.recording import read_text
@@ -17,12 +21,12 @@ _FEWEST_ROWS = 50  # with a number: fewer are no recording
 
 
 def read_xlsx(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
-    """Read the one table of a workbook; parameters as for :func:`beatwire.recordings.read_recording`.
+    """Read a table of a workbook; parameters as for :func:`beatwire.recordings.read_recording`.
 
     Raises
     ------
     UserError
-        It is damaged, or several of its sheets hold a table, or none.
+        It is damaged, none of its sheets holds a table, or several do and ``column`` names none of them.
     """
     import openpyxl
 
@@ -39,12 +43,14 @@ def read_xlsx(path: Path, fs: float | None, column: str | None, gain: float | No
             got = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise UserError(f"{where}: expected an Excel workbook; got: {got}") from None
         tables = [(title, to) for (title, to), count in zip(sheets, rows, strict=True) if count >= _FEWEST_ROWS]
-        if len(tables) != 1:
+        chosen = [(title, to) for title, to in tables if len(tables) > 1 and column and is_of(title, column)]
+        if len(chosen or tables) != 1:
             got = ", ".join(repr(title) for title, _ in tables) or "none of 50 rows or more"
-            raise UserError(f"{where}: expected one sheet with a table; got {got}: save one of them as CSV")
-        ((title, to),) = tables
-        recording = read_text(to, fs, column, gain)
-    others = (f"sheet {title!r}: the others hold no table",) if len(sheets) > 1 else ()
+            hint = f": choose with --column {tables[0][0]!r}" if tables else ""
+            raise UserError(f"{where}: expected one sheet with a table; got {got}{hint}")
+        ((title, to),) = chosen or tables
+        recording = read_text(to, fs, within(title, column) if chosen and column else column, gain)
+    others = (f"sheet {title!r}: the others hold no table",) if len(sheets) > 1 and not chosen else ()
     return replace(recording, name=path.stem, notes=(*others, *recording.notes))
 
 

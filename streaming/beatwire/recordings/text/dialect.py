@@ -34,8 +34,12 @@ GROUPED = {
 _GROUPED_SCORE = 0.9  # of such a cell: one that is a number without a sign between thousands is likelier
 _TIME = re.compile(
     r"\[?((\d{1,3}:)?\d{1,2}:\d{1,2}([.,:]\d+)?(\s*[AaPp]\.?[Mm]\.?)?([ T]+\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})?"
-    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?)\]?"
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?"
+    r"|([A-Za-z]{3,9},? )?([A-Za-z]{3,9}\.? +\d{1,2}|\d{1,2}[ -][A-Za-z]{3,9}\.?)[ ,-]+(\d{4},? )?[\d:.,]+"
+    r"( [A-Z]{3,4})?( \d{4})?"
+    r"|-?\d+ days?,? [+]?[\d:.,]+)\]?"
 )
+_REMARK = re.compile(r"\s*(#|%|//|<|\[.*\]\s*$|[-=*_~+#.]{2,}\s*$|\x1a\s*$)")
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _FEWEST_ROWS = 50  # in so many rows of decimals one has a leading zero
 
@@ -81,6 +85,11 @@ def without_groups(cell: str, decimal: str) -> str:
 def is_missing(cell: str) -> bool:
     """Return True if a cell stands for a missing number: empty, ``NaN``, ``-`` and the like."""
     return cell.casefold() in MISSING_CELLS
+
+
+def is_remark(line: str) -> bool:
+    """Return True if a line begins with the sign of a comment, is in brackets, or consists of signs alone."""
+    return _REMARK.match(line) is not None
 
 
 def kind_of(cell: str, decimal: str) -> str:

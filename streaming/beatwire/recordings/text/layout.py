@@ -9,6 +9,7 @@ may lack the name of row numbers; a row of units; remarks and statements (``beat
 
 import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,6 +25,7 @@ from beatwire.recordings.text.dialect import (  # fmt: skip
     is_comma_twice,
     is_missing,
     is_number,
+    is_remark,
     kind_of,
     kinds_of,
     split_row,
@@ -135,8 +137,7 @@ def _layout(path: Path) -> Layout:
         got = "there is no value in it" if is_empty else "there is nothing after the header"
         raise UserError(f"{where}: expected rows of numbers; {got}")
     begin, top, names, units, facts = _head(where, lines, begin, dialect)
-    first = next((line for line in lines[begin:] if line.strip()), None)
-    if first is None:
+    if (first := next((line for line in lines[begin:] if line.strip()), None)) is None:
         raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
     check_cells(f"{where}: line {begin + 1 + lines[begin:].index(first)}", _cells(first, dialect), names)
     blanks = [not line.strip() for line in lines[begin:]]
@@ -167,11 +168,12 @@ def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int 
     """Return the line of the first row of the table: it and most of the rows after it look like its last ones."""
     cells = [_cells(line, dialect) if line.strip() else [] for line in lines]
     alike = [_is_alike(c, dialect, kinds) for c in cells]
+    filled = [k for k, c in enumerate(cells) if c and not is_remark(lines[k])]
     for k, is_row in enumerate(alike):
-        after = [a for a, c in zip(alike[k + 1 : k + 11], cells[k + 1 : k + 11], strict=True) if c]
+        begin = bisect_right(filled, k)
+        after = [alike[j] for j in filled[begin : begin + 10]]
         if is_row and _has_value(cells[k], dialect, kinds) and (len(after) < 3 or sum(after) >= 0.5 * len(after)):
-            while k and len(cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
-                above = cells[k - 1]
+            while k and len(above := cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
                 found = [kind_of(cell, dialect.decimal) for cell in above]
                 if above[0].endswith(("=", ":")) or (found[0] == "text" and kinds[0] in ("number", "time")):
                     break  # a key and its value
@@ -192,8 +194,7 @@ def _cells(line: str, dialect: Dialect) -> list[str]:
 def _is_alike(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:
     if len(cells) != dialect.width:
         return False
-    found = [kind_of(cell, dialect.decimal) for cell in cells]
-    pairs = zip(found, kinds, strict=True)
+    pairs = zip((kind_of(cell, dialect.decimal) for cell in cells), kinds, strict=True)
     return all(a in (b, "missing") or b in ("text", "missing") for a, b in pairs)
 
 

@@ -54,19 +54,18 @@ def packed_rows(path: Path) -> PackedRows | None:
     width = layout.dialect.width
     rows = [split_row(line, layout.dialect.delimiter) for line in lines[layout.lines_before : -1] if line.strip()]
     rows = [row for row in rows if len(row) == width][: _ROWS[1]]
-    found = _samples(layout)
-    if found is None or len(rows) < _ROWS[0]:
-        return None
-    first, count, name = found
-    is_wide = count > MAX_LEADS
-    if not is_wide and _OF_A_LEAD.fullmatch(name):
-        return None
-    cells = [row[first : first + count] for row in rows]
-    if not all(is_number(cell, layout.dialect.decimal) for row in cells for cell in row):
-        return None
     decimal = layout.dialect.decimal
-    values = np.array([[float(cell.replace(",", ".") if decimal == "," else cell) for cell in row] for row in cells])
-    return PackedRows(layout, first, count, name) if _goes_on(values) else None
+    for first, count, name in _samples(layout) if len(rows) >= _ROWS[0] else ():
+        if count <= MAX_LEADS and _OF_A_LEAD.fullmatch(name):
+            continue
+        cells = [row[first : first + count] for row in rows]
+        if all(is_number(cell, decimal) for row in cells for cell in row):
+            values = np.array(
+                [[float(cell.replace(",", ".") if decimal == "," else cell) for cell in row] for row in cells]
+            )
+            if _goes_on(values):
+                return PackedRows(layout, first, count, name)
+    return None
 
 
 def write_one_a_row(path: Path, to: Path, packed: PackedRows) -> tuple[str, ...]:
@@ -110,17 +109,17 @@ def write_one_a_row(path: Path, to: Path, packed: PackedRows) -> tuple[str, ...]
     return ()
 
 
-def _samples(layout: Layout) -> tuple[int, int, str] | None:
-    """Return the first, the number and the name of the columns that may be samples of one lead."""
+def _samples(layout: Layout) -> tuple[tuple[int, int, str], ...]:
+    """Return the first, the number and the name of the columns that may be samples of one lead, the likeliest first."""
     width, names = layout.dialect.width, [without_unit(name) for name in layout.names]
     if all(name == str(k) for k, name in enumerate(names)):  # without names: behind one column at most
-        return (1, width - 1, "") if width > _FEWEST else None
+        return ((0, width, ""), (1, width - 1, "")) if width > _FEWEST else ()
     stems = [_NUMBERED.sub("", name).casefold() for name in names]
     runs = [(stem, [k for k, _ in group]) for stem, group in groupby(enumerate(stems), key=lambda pair: pair[1])]
     stem, columns = max(runs, key=lambda run: len(run[1]))
     if not stem or len(columns) < _FEWEST or width - len(columns) > _MOST_OTHERS:
-        return None
-    return columns[0], len(columns), stem
+        return ()
+    return ((columns[0], len(columns), stem),)
 
 
 def _goes_on(values: F64) -> bool:

@@ -281,6 +281,7 @@ def _uv_per_value(
     hint = "the head states sizes of a count that differ: " if layout.scale.stated else hint
     if any(units):
         unknown = ", ".join(repr(layout.names[k]) for k, unit in zip(leads, units, strict=True) if unit not in UV_PER)
-        return [0.0] * len(leads), (f"no unit of voltage in column {unknown} ({hint}{_GIVE_GAIN})",)
+        found = [UV_PER.get(unit, 0.0) for unit in units]
+        return found, (f"no unit of voltage in column {unknown} ({hint}{_GIVE_GAIN})",)
     assumed = "no unit: read as millivolts"
     return [uv] * len(leads), (f"{why or assumed} ({hint}{_GIVE_GAIN})",)

@@ -18,11 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from beatwire.errors import UserError, reason
-from beatwire.recordings.text.dialect import Dialect, kind_of, kinds_of, split_row
+from beatwire.recordings.text.dialect import Dialect, is_remark, kind_of, kinds_of, split_row
 from beatwire.recordings.text.layout import Layout
 from beatwire.tables import open_text
 
-_REMARK = re.compile(r"\s*(#|%|//|<|\[.*\]\s*$|[-=*_~+#.]{2,}\s*$|\x1a\s*$)")
 _NUMBERS = re.compile(r"(?=\D*\d)(?:[\d\W_eE])*")  # and signs: no letter but e
 _MOST_AFTER = 50  # lines after the last row
 _EXAMINED = 400  # rows that show what the cells of a column are
@@ -84,7 +83,8 @@ def _strays_in(path: Path, layout: Layout) -> _Strays | None:
     with open_text(path) as text:
         head = {line.strip() for line in _lines(text, layout.lines_before)} - {""}
         first = _lines(text, _EXAMINED)
-        kinds = kinds_of([line.strip("\n") for line in first if line.strip()], layout.dialect)
+        rows = [line.strip("\n") for line in first if line.strip() and not is_remark(line)]
+        kinds = kinds_of(rows, layout.dialect)
         number = layout.lines_before
         for lines in (first, text):
             for line in lines:
@@ -93,7 +93,7 @@ def _strays_in(path: Path, layout: Layout) -> _Strays | None:
                     continue
                 if line.strip() in head:
                     found.names.append((number, line))
-                elif _REMARK.match(line):
+                elif is_remark(line):
                     found.remarks.append((number, line))
                 elif _is_text(line, layout.dialect) and len(found.after) < _MOST_AFTER:
                     found.after.append((number, line))
@@ -109,7 +109,7 @@ def _lines(text: io.TextIOWrapper, count: int) -> list[str]:
 def _is_row(line: str, dialect: Dialect, kinds: list[str]) -> bool:
     """Return True if a line has the cells of a row, and each is what most cells of its column are."""
     if dialect.delimiter != " " and line.count(dialect.delimiter) == dialect.width - 1 and _NUMBERS.fullmatch(line):
-        return not _REMARK.match(line)
+        return not is_remark(line)
     cells = split_row(line.strip("\n"), dialect.delimiter)
     while len(cells) > dialect.width and cells[-1][:1] in ("", "#"):
         cells.pop()

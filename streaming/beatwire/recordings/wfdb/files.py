@@ -82,9 +82,10 @@ class SignalFile:
         if self._kept is None or self._kept[:2] != (first, last):
             frames = self._read(first, last)
             self._kept = first, last, frames
-            if first <= self._totalled < last:
-                self._totals += _totals(frames[self._totalled - first :])
-                self._totalled = last
+            end = min(last, self.frames)
+            if first <= self._totalled < end:
+                self._totals += _totals(frames[self._totalled - first : end - first])
+                self._totalled = end
         return self._kept[2]
 
     def is_as_stated(self) -> bool:

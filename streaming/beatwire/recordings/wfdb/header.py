@@ -100,6 +100,15 @@ def read_header(path: Path) -> Header:
     kind = "signals" if record[2] is None else "segments"
     if len(lines) - 1 < count:
         raise UserError(f"{path.name}: expected {count} {kind}; got {len(lines) - 1}")
+    more = lines[1 + count :]
+    if record[2] is None:
+        files = {words[0] for _, words in lines[1 : 1 + count]} - {"~"}
+        more = [(n, words) for n, words in more if words[0] in files and _FORMAT.fullmatch(" ".join(words[1:2]))]
+    else:
+        more = [(n, words) for n, words in more if len(words) == 2 and words[1].isdecimal()]
+    if more:
+        got = f"line {more[0][0]} is another one ({_shown(more[0][1])!r})"
+        raise UserError(f"{path.name}: expected {count} {kind}, as its first line says; {got}")
     if record[2] is None:
         signals = tuple(_signal(path, *line) for line in lines[1 : 1 + count])
         return Header(path, rate_hz, frames, signals)

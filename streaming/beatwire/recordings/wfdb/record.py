@@ -101,7 +101,7 @@ class _Segment:
             return out
         file, column = self._places[k]
         begin, end = first // line.frame, -(-last // line.frame)
-        frames = file.read(begin, min(end + self._skew, file.frames))[line.skew :, column : column + line.frame]
+        frames = file.read(begin, min(end + self._skew, file.held))[line.skew :, column : column + line.frame]
         digital = frames.reshape(-1)[first - begin * line.frame :][: last - first]
         values = digital - float(line.baseline)
         if line.gain < 0:
