@@ -174,3 +174,18 @@ def test_what_answers_and_is_no_kafka_is_said_and_not_waited_for(monkeypatch: py
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(UserError, match="what answers there is no Kafka broker"):
             topics.check_broker(Cluster(f"127.0.0.1:{other.getsockname()[1]}"), timeout_s=1.0)
+
+
+@pytest.mark.parametrize("outage_s", [300.0, float("inf")])
+def test_a_sender_that_waits_for_its_broker_says_so_once_unless_its_owner_does(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, outage_s: float
+) -> None:
+    monkeypatch.setattr(live_sender, "_CHECK_S", 0.0)
+    monkeypatch.setattr(live_sender, "_SILENT_S", 0.0)
+    sender = live_sender.LiveSender(Cluster("127.0.0.1:1"), outage_s=outage_s)
+    sender.send("ecg.samples", [b"bed-1"] * 3, [b"1"] * 3)
+    for _ in range(3):
+        sender.check()
+    expected = ["kafka: 127.0.0.1:1 has acknowledged nothing for 0 s: 3 messages wait, up to 300 s"]
+    assert [record.getMessage() for record in caplog.records] == (expected if outage_s < float("inf") else [])
+    sender.close()

@@ -161,7 +161,10 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
 
 def check_clocks(cluster: Cluster) -> None:
     """Log a warning if samples or limits carry their producers' clocks, or the samples are compacted."""
-    depends = {names.SAMPLES: "the latency, and when limits change,", names.SETTINGS: "when limits change"}
+    depends = {
+        names.SAMPLES: "the latency, what is scored, and when limits change,",
+        names.SETTINGS: "when limits change",
+    }
     kinds = topics.kinds_of(cluster, list(depends))
     for name, what in depends.items():
         if kinds[name].has_broker_clock is False:

@@ -7,6 +7,7 @@ After restarts of a broker a producer may never reach it again, while others do 
 replaced, and what waits is sent again. A chunk that arrives twice is discarded by the monitor: its offset tells.
 """
 
+import math
 import threading
 import time
 from collections import deque
@@ -18,11 +19,12 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.producer import Producer
 from beatwire.kafka.publishing.sender import Headers, Sender, weakly
-from beatwire.kafka.reachability import Reachability
+from beatwire.kafka.reachability import WAITING, Reachability
 
 _STUCK_S = 10.0
 _OUTAGE_S = 300.0
 _CHECK_S = 0.5
+_SILENT_S = 5.0  # without an acknowledgement: whoever does not wait for ever is told
 _SETTINGS = {
     "delivery.report.only.error": False,
     "message.timeout.ms": 0,  # a message that the client gave up would be missing between others of its key
@@ -57,6 +59,7 @@ class LiveSender(Sender):
         self._waiting: dict[tuple[str, bytes | None], deque[tuple[bytes | None, Headers | None]]] = {}
         self._left = 0  # messages in `_waiting`: with thousands of keys they are not counted at every call
         self._progress_s = self._began_s = self._look_s = time.monotonic()
+        self._said_s = float("-inf")  # the last acknowledgement before it was said that there are no more
         self._broken = False  # the producer has ended by an error
         self.replaced = 0
         self._reachability = Reachability(cluster)
@@ -133,6 +136,8 @@ class LiveSender(Sender):
         left = self.unacknowledged()
         if left and now_s - self._progress_s > self._outage_s:
             self._raise_undelivered(left)
+        if left and self._outage_s < math.inf and now_s - self._progress_s > _SILENT_S:
+            self._say_silence(left)
         stuck = left > 0 and now_s - max(self._progress_s, self._began_s) > self._stuck_s
         if self._broken or (stuck and self._reachability.responds()):
             self._replace()
@@ -154,6 +159,15 @@ class LiveSender(Sender):
             except KafkaException as error:
                 self._raise_fatal(error)
             self.check()
+
+    def _say_silence(self, left: int) -> None:
+        """Say once that the broker acknowledges nothing: a feed, which waits without end, says it itself."""
+        if self._said_s < self._progress_s:
+            self._said_s = self._progress_s
+            WAITING.warning(
+                "kafka: %s has acknowledged nothing for %g s: %d messages wait, up to %g s",
+                self.cluster, _SILENT_S, left, self._outage_s, extra={"event": "waiting"},
+            )  # fmt: skip
 
     def _settings(self) -> Mapping[str, object]:
         return _SETTINGS | {"on_delivery": partial(weakly(self._on_report), self.replaced)}
