@@ -36,11 +36,16 @@ def run(queues: list[list[bytes]], chunks: int) -> Run:
     return run_graph(([m for queue in queues for m in queue[k : k + chunks]] for k in starts), published=True)
 
 
+@pytest.fixture(scope="module")
+def whole(queues: list[list[bytes]]) -> Run:
+    """Return what is published if all is in one tick."""
+    return run(queues, len(queues[0]))
+
+
 @pytest.mark.parametrize("chunks", [1, 7, 250])
 def test_a_session_of_another_rate_or_with_other_leads_in_the_same_tick_changes_nothing(
-    queues: list[list[bytes]], chunks: int
+    queues: list[list[bytes]], whole: Run, chunks: int
 ) -> None:
-    whole = run(queues, len(queues[0]))
     assert not whole.rejects
     assert len({a["rule"] for a in whole.alerts}) >= 8
     assert_equal(run(queues, chunks), whole, FEWEST_BEATS)

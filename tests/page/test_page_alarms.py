@@ -5,8 +5,8 @@ import re
 from beatwire.page.dashboard import Dashboard
 from laws import START_US
 from page_browser import Feed, drawn, heart, opened, tile
+from page_ward import alert
 from playwright.sync_api import Browser, Page, expect
-from test_page_ward import alert
 
 pytest_plugins = ("page_fixtures",)
 

@@ -13,8 +13,8 @@ from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
 from moments import wait_until
 from page_browser import RATE_HZ, Feed, drawn, heart, ink_of, opened, tile
+from page_ward import alert, beat
 from playwright.sync_api import Browser, expect
-from test_page_ward import alert, beat
 
 pytest_plugins = ("page_fixtures",)
 SWEEP = 1500  # samples: 6 s

@@ -6,8 +6,8 @@ from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
 from page_browser import Feed, heart, opened, tile
 from page_client import Client
+from page_ward import alert
 from playwright.sync_api import Browser, expect
-from test_page_ward import alert
 
 pytest_plugins = ("page_fixtures",)
 

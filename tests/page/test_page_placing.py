@@ -15,7 +15,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import START_US
-from test_page_ward import alert, beat
+from page_ward import alert, beat
 
 NO_VALUE = -32768
 RATE_HZ = 250.0

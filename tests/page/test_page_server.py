@@ -19,8 +19,8 @@ from beatwire.records import RawTick
 from beatwire.wire.names import BEATS, SAMPLES
 from laws import Signal
 from page_client import Client, get
+from page_ward import alert, beat
 from test_names import LONG
-from test_page_ward import alert, beat
 from websockets.exceptions import ConnectionClosed
 
 

@@ -7,8 +7,8 @@ import time
 from beatwire.page.dashboard import Dashboard
 from laws import START_US
 from page_browser import Feed, drawn, heart, opened, tile
+from page_ward import alert, beat
 from playwright.sync_api import Browser, expect
-from test_page_ward import alert, beat
 
 pytest_plugins = ("page_fixtures",)
 

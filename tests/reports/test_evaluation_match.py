@@ -9,7 +9,6 @@ from beatwire.evaluation.records import read_annotated
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wfdb.processing import compare_annotations
 
 NONE = np.empty((0, 2), np.int64)
 
@@ -68,6 +67,8 @@ def test_pairs_are_the_most_and_the_nearest_of_all_there_are(annotated, detected
 
 
 def wfdb_counts(annotated, detected, tolerance):
+    from wfdb.processing import compare_annotations  # a second, which other processes of tests need not wait
+
     theirs = compare_annotations(annotated, detected, tolerance)
     return Counts(int(theirs.tp), int(theirs.fn), int(theirs.fp))
 

@@ -32,8 +32,8 @@ from beatwire.wire.schema_files import SCHEMAS
 from beatwire_producers.replay import replay
 from page_folder import CONFIGURATION, write_folder
 from page_lines import ADDRESS, examples, needs_gpu, page_examples, runs_live
+from page_ward import alert, beat
 from registry_server import RegistryServer
-from test_page_ward import alert, beat
 from typer.testing import CliRunner
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]

@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 from jsonschema import Draft202012Validator
 from laws import Signal
 from page_client import Client
-from test_page_ward import alert, beat
+from page_ward import alert, beat
 
 pytestmark = pytest.mark.kafka
 
