@@ -18,7 +18,7 @@ from beatwire.backends.cuda import card
 from beatwire.jit import bitcode, locator
 from beatwire.jit.cuda import numba_patches
 from beatwire.jit.x86 import pair_filter, shuffle
-from numba.core import cgutils, config, cpu, types
+from numba.core import caching, cgutils, compiler, config, cpu, types
 from numba.np import arrayobj
 
 NUMBA_CUDA = importlib.util.find_spec("_numba_cuda_redirector") is not None
@@ -43,6 +43,18 @@ def test_an_option_of_numba_s_compiler_exists(name: str) -> None:
 @pytest.mark.parametrize("name", ["CACHE_DIR", "CACHE_LOCATOR_CLASSES", "CPU_NAME", "CPU_FEATURES", "ENABLE_CUDASIM"])
 def test_a_setting_of_numba_exists(name: str) -> None:
     check(hasattr(config, name), "cpu.py, precompile.py, x86/llvm.py or cuda/team.py", f"numba.core.config.{name}")
+
+
+def test_stored_machine_code_is_loaded_by_what_loads_it_and_a_compilation_makes_the_compiler_ready() -> None:
+    text = inspect.getsource(caching.Cache.load_overload)
+    for part in (
+        "target_context.refresh()",
+        "._guard_against_spurious_io_errors()",
+        "._load_overload(sig, target_cont",
+    ):
+        check(part in text, "loading.py", f"{part} in Cache.load_overload")
+    check(parameters(caching.Cache.load_overload) == ["self", "sig", "target_context"], "loading.py", "its parameters")
+    check("targetctx.refresh()" in inspect.getsource(compiler.CompilerBase), "loading.py", "CompilerBase to refresh it")
 
 
 def test_a_dispatcher_reads_the_folder_of_machine_code_when_it_is_made(

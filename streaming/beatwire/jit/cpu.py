@@ -24,6 +24,7 @@ from numba.core import config
 from beatwire.jit import bitcode, board, locator, threads
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
+from beatwire.jit.loading import without_compiler
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, trees, vector
 from beatwire.kernels import team
@@ -104,7 +105,7 @@ def replacements() -> dict[Callable[..., Any], Callable[..., Any]]:
 def compiled(body: Any) -> Callable[..., Any]:
     """Compile a body, and every body that it calls or its replacement, for calls from Python."""
     with _stored():
-        return numba.njit(_linked(body), **_options(body), **_FOR_PYTHON)  # type: ignore[no-any-return]
+        return without_compiler(numba.njit(_linked(body), **_options(body), **_FOR_PYTHON))  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -178,6 +179,8 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
     lean = {"_nrt": False} if enabled("lean") else {}
     with _stored():
         dispatcher = numba.njit(own, **lean, **_FOR_PYTHON, parallel=parallel)
+    if not parallel:
+        without_compiler(dispatcher)
     names = flattened(body).names
     scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
     grain = None if parallel else kernel.grain
