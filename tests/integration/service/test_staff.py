@@ -203,6 +203,12 @@ def test_the_commands_print_what_is_in_force_and_say_what_is_wrong(kafka):
     assert re.search(r"no data +10 s *\n", shown)
     assert re.search(r"pause +3 s +\(default\)", shown)
     assert json.loads(run("limits", "bed", "--json").stdout)["extreme tachycardia"] == 180
+    unknown = "limits: 'bed' has no beat of late and no alert: check the id"
+    assert unknown in run("limits", "bed").stderr
+    with Sender(kafka.cluster) as sender:
+        sender.send(names.BEATS, [b"bed"], [b"a beat"])
+        sender.flush(LIMIT_S)
+    assert unknown not in run("limits", "bed").stderr
     assert "(default)" not in run("limits", "bed", "--reset", "asystole=6", "--by", "Bob").stdout.splitlines()[0]
     assert read_limits(kafka.cluster, "bed", DEFAULTS) == {"asystole": 6.0}
     audit = [(r["by"], r["before"], r["after"]) for _, r in timed(kafka, names.AUDIT)]

@@ -1,6 +1,7 @@
 """The commands for staff: acknowledge an alert, set the limits of a stream."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,7 @@ from typer.core import TyperCommand
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples, flag, option
 from beatwire.cli.terminal import Line, print_message, print_result
-from beatwire.errors import UserError
+from beatwire.errors import FatalError, UserError
 
 ACK_EXAMPLES = examples(
     "beatwire ack bed-1 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
@@ -93,6 +94,7 @@ def limits(
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import alert_settings_of, cluster_of
     from beatwire.kafka.publishing.orders import change_limits, read_limits
+    from beatwire.kafka.reading.readers import is_known
     from beatwire.kafka.topics import check_broker
     from beatwire.wire.names import AUDIT, SETTINGS
 
@@ -110,6 +112,9 @@ def limits(
                 f"limits: {replaced['by']} entered limits of {stream} at the same time: {_listed(replaced['limits'])}; "
                 "they are replaced by these: compare both, and enter again what is missing"
             )
+    with suppress(UserError, FatalError):  # who sets limits need not have the right to read beats
+        if not is_known(cluster, stream):
+            print_message(f"limits: {stream!r} has no beat of late and no alert: check the id, if it should have some")
     shown = {rule: after.get(rule, defaults[NUMBERS[rule]]) for rule in SETTABLE}
     lines = {
         rule: Line(rule, f"{{:g}} {SETTABLE[rule].unit}" + ("" if rule in after else "   (default)")) for rule in shown

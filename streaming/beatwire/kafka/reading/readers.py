@@ -26,6 +26,7 @@ from beatwire.wire.dead_letters import letters_in
 from beatwire.wire.fields import Unusable
 
 _OFF = "off"
+_LATELY = 20_000  # messages of a partition
 
 
 def read_active_alerts(
@@ -154,14 +155,30 @@ def look_ahead(cluster: Cluster, topic: str, begin: Mapping[int, int], *, timeou
     return found
 
 
+def is_known(cluster: Cluster, stream: str, *, timeout_s: float = 5.0) -> bool:
+    """Return True if a stream has an alert in force, or a beat among the last 20,000 of a partition.
+
+    Raises
+    ------
+    UserError, FatalError
+        The topics cannot be read.
+    """
+    beats = _to_end(cluster, names.BEATS, timeout_s, most=_LATELY)
+    return any(message.key() == stream.encode() for message in beats) or any(
+        alert["stream"] == stream for alert in read_active_alerts(cluster, timeout_s=timeout_s)
+    )
+
+
 def _to_end(
-    cluster: Cluster, topic: str, timeout_s: float, given_up: threading.Event | None = None
+    cluster: Cluster, topic: str, timeout_s: float, given_up: threading.Event | None = None, most: int | None = None
 ) -> Iterator[Message]:
+    """Yield the committed messages of a topic up to its present end; ``most``: the last ones of each partition."""
     ends = topics.end_offsets(cluster, topic)
     unfinished = {p for p, end in ends.items() if end > 0}
     deadline = time.monotonic() + timeout_s
     with _reader(cluster) as consumer:
-        consumer.assign([TopicPartition(cluster.topic(topic), p, 0) for p in unfinished])
+        begin = {p: 0 if most is None else max(0, ends[p] - most) for p in unfinished}
+        consumer.assign([TopicPartition(cluster.topic(topic), p, offset) for p, offset in begin.items()])
         while unfinished:
             if given_up is not None and given_up.is_set():
                 raise FatalError(f"kafka: expected to read {cluster.topic(topic)} to its end; it was given up")
