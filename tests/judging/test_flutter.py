@@ -12,7 +12,7 @@ from beatwire.kernels.rhythms.wave_shape import KIND_MASK
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records.columns import BLOCK_COLUMNS, BLOCK_END, BLOCK_MAXIMUM, NO_BLOCK, PEAK_COLUMNS
+from beatwire.records.columns import BLOCK_COLUMNS, BLOCK_END, BLOCK_MAXIMUM, NO_BLOCK, PEAK_COLUMNS, TOO_LARGE
 from beatwire.records.detection import FreshLanes, PeakTable
 from beatwire.records.selection import FlatLimits, LaneBeats, ListedBlocks
 from draws import draws
@@ -127,15 +127,16 @@ def test_the_flutter_of_an_annotated_record_raises_an_alert(ecg_folder: Path) ->
 
 
 @settings(max_examples=draws(30), deadline=None)
-@given(ends=st.sets(st.integers(1, 20)), denied=st.sets(st.integers(1, 20)))
-def test_denied_peaks_are_listed_among_the_blocks_by_sample(ends: set[int], denied: set[int]) -> None:
+@given(ends=st.sets(st.integers(1, 20)), denied=st.sets(st.integers(1, 20)), large=st.sets(st.integers(1, 20)))
+def test_denied_peaks_are_listed_among_the_blocks_by_sample(ends: set[int], denied: set[int], large: set[int]) -> None:
     blocks, peaks, n = sorted(ends), sorted(denied), len(ends) + len(denied)
     one, table = np.zeros(1, np.int64), np.zeros((1, 20, BLOCK_COLUMNS), np.int64)
     table[0, : len(blocks), BLOCK_END], table[0, :, BLOCK_MAXIMUM] = blocks, 9
-    of_lane = np.array([[*peaks, *[0] * (20 - len(peaks))]])
+    of_lane = np.array([[*(~at if at in large else at for at in peaks), *[0] * (20 - len(peaks))]])
     found = LaneBeats(one, np.array([n]), of_lane, one, one)
     expected = sorted(
-        [(end, 0) for end in blocks] + [(at, NO_BLOCK) for at in peaks], key=lambda row: (row[0], -row[1])
+        [(end, 0) for end in blocks] + [(at, TOO_LARGE if at in large else NO_BLOCK) for at in peaks],
+        key=lambda row: (row[0], -row[1]),
     )
     for body in (list_blocks, cpu.compiled(list_blocks)):
         listed = ListedBlocks(*np.full((3, n + 2), 7, np.int64))
@@ -144,6 +145,6 @@ def test_denied_peaks_are_listed_among_the_blocks_by_sample(ends: set[int], deni
         assert list(zip(listed.end[1:-1].tolist(), listed.kind[1:-1].tolist(), strict=True)) == expected
         assert (listed.row[1:-1] == 0).all()
         nowhere = FreshLanes(*(np.full(1, -1),) * 5)  # a denied peak is not described: no ring is read
-        for k in np.flatnonzero(listed.kind == NO_BLOCK):
+        for k in np.flatnonzero(listed.kind <= NO_BLOCK):
             flutter.find_waves(k, listed, nowhere, 10, np.zeros((0, 1, 1), np.int16), np.zeros((1, 1), np.int32))
         assert [column[[0, -1]].tolist() for column in listed] == [[7, 7]] * 3

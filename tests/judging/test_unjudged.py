@@ -11,6 +11,9 @@ from beatwire.kernels.rhythms.flutter import FLAT, REST, SATURATED, WAVES
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from bedside import Ward, device_chunk, rows_of
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from laws import Signal, assert_equal, run_graph, ticks_of
 
 BLOCK = 200  # samples of the ward's streams, at 100 Hz
@@ -90,6 +93,28 @@ def test_a_peak_that_the_network_denies_before_the_last_beat_leaves_a_silence_ce
     certain = [("bed", at, 70, False, 0.1) for at in (20, 40, 60, 80, 100)]
     begins = begun(ward.tick(beats=certain, denied=[("bed", 99)], blocks=blocks_of(0, 0), known=[("bed", 510)]))
     assert begins == [("asystole", 500)]
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(large=st.lists(st.integers(101, 1500), max_size=6))
+def test_a_silence_begins_with_a_wave_larger_than_any_beat_in_the_four_seconds_behind_the_last_one(
+    large: list[int],
+) -> None:
+    ward, last = Ward(), 100
+    ward.tick(device_chunk())
+    for at in sorted(large):
+        if at <= 500:
+            last = at
+    certain = [("bed", at, 70, False, 0.1) for at in (20, 40, 60, 80, 100)]
+    begins = begun(ward.tick(beats=certain, large=[("bed", at) for at in large], known=[("bed", 1600)]))
+    assert ("asystole", last + 400) in begins
+
+
+def test_the_interval_behind_a_wave_larger_than_any_beat_begins_with_it(ward: Ward) -> None:
+    beats = [("bed", at, 70, False, 0.1) for at in (20, 100, 180, 530, 610)]
+    assert begun(ward.tick(beats=beats)) == [("pause", 530)]
+    later = [("bed", at, 70, False, 0.1) for at in (690, 1040)]
+    assert ("pause", 1040) not in begun(ward.tick(beats=later, large=[("bed", 780)]))
 
 
 def test_faint_beats_in_a_silence_end_no_asystole(ward: Ward) -> None:

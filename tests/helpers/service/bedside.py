@@ -9,7 +9,7 @@ from beatwire.alerts.settings import Lifecycle, Settings
 from beatwire.kernels.classes.beat_class import LETTERS, MEASURED, SIZE
 from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.records import I64, Acknowledgement, Event
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT
+from beatwire.records.columns import NO_BLOCK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, TOO_LARGE
 from beatwire.records.events import DRIFTED
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.ventricular import Ventricular
@@ -47,6 +47,7 @@ class Ward:
         blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
         denied: Sequence[tuple[str, int]] = (),
+        large: Sequence[tuple[str, int]] = (),
         atrial: bool = False,
         atrial_possible: bool = False,
         classes: str = "",
@@ -71,6 +72,8 @@ class Ward:
             Transitions of drift: (stream, sample, value in thousandths, negative at the end).
         denied
             Peaks that the trees call beats and the network does not: (stream, sample).
+        large
+            Peaks that the trees call beats and that are larger than those of any heart: (stream, sample).
         atrial
             Whether the beats are in atrial fibrillation.
         atrial_possible
@@ -94,7 +97,8 @@ class Ward:
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
         rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
-        rows += [(name, Event.DENIED, sample, -1) for name, sample in denied]
+        rows += [(name, Event.DENIED, sample, NO_BLOCK) for name, sample in denied]
+        rows += [(name, Event.DENIED, sample, TOO_LARGE) for name, sample in large]
         for name, sample in known:
             begin = max([self.known.get(name, 0), *(c.first for c in chunks if c.stream == name)])
             passes = range(begin + PASS, sample, PASS)

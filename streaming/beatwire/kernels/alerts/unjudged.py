@@ -4,17 +4,17 @@ In:    the blocks of a stream with their kinds (``kernels.rhythms.rhythm``), its
 Out:   steps, in order of samples: ``ASYSTOLE_BEGINS``, ``IS_JUDGED``, ``CANNOT_ANALYSE``, ``CANNOT_FOR_LONG``
 State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.alerts.rules``
 
-Asystole: no beat for so long; a faint beat is none. If the detector was not sure of the last beat, or errors were
-expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
-(``kernels.rhythms.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm,
-and the silence has to be six seconds longer. A silence in which one wave follows the other, as steep as the beats were,
-may be a rhythm too fast to be counted: it must be at rest as well, and so must one with a peak that the trees call a
-beat and the network does not. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a silence
-have no hole, and a block with one is not at rest. A silence in which a lead has lost its values must be at rest as
-well, on a living lead: the heart may beat on the other. Where no lead changes its value nothing is measured: before the
-first beat of a lane that is no silence, unless there was a beat in the minute before. A stretch is judged up to a beat
-with an interval and without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole:
-each is published, or its alert is on. One flat block alone says nothing.
+Asystole: no beat for so long; a faint beat is none, and a wave too large may be one. If the detector was not sure of
+the last beat, or errors were expected around it, the silence may be an electrode that came off: then a block without a
+beat must be at rest (``kernels.rhythms.rest``), later two in a row. If it was not sure of five in a row before, the
+stream shows no rhythm, and the silence has to be six seconds longer. A silence in which one wave follows the other, as
+steep as the beats were, may be a rhythm too fast to be counted: it must be at rest as well, and so must one with a peak
+that the trees call a beat and the network does not. Where samples were missing a beat may have been: the last
+``WHOLE_BLOCKS`` of a silence have no hole, and a block with one is not at rest. A silence in which a lead has lost its
+values must be at rest as well, on a living lead: the heart may beat on the other. Where no lead changes its value
+nothing is measured: before the first beat of a lane that is no silence, unless there was a beat in the minute before. A
+stretch is judged up to a beat with an interval and without expected errors, to a block of a flat line or of
+fibrillation, and throughout an asystole: each is published, or its alert is on. One flat block alone says nothing.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
 slowly than their rate says, the active time of the stream does (``kernels.intake.senders``): a *mark* is a sample up to
@@ -53,11 +53,12 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   WAS_LIVING    1 if there was a beat since the last mark
 #   LIVING_US     active time at the last mark before which there was one; 0: there was none
 #   FAST_BY       end of the last block whose waves are too fast to be counted, 0: there was none
+#   LARGE_BY      the last wave too large for a heart that may be a beat (``kernels.alerts.large_waves``), 0: none
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
     MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, IS_LIVING,
-    STILL_UNTIL, WAS_LIVING, LIVING_US, FIRST_GAP,
-) = range(24)  # fmt: skip
+    STILL_UNTIL, WAS_LIVING, LIVING_US, LARGE_BY, FIRST_GAP,
+) = range(25)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
@@ -161,7 +162,7 @@ def add_block(own: I64, end: int, kind: int) -> None:
 
 def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     """Return the sample at which a silence after the last beat reaches the limit of asystole."""
-    late, block = last_beat + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
+    late, block = max(last_beat, int(own[LARGE_BY])) + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
     if own[IS_LIVING] == 0:
         late = max(late, still_until(own, last_beat, lengths))
     if own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]:  # there was no rhythm

@@ -73,6 +73,8 @@ from beatwire.records.columns import (
     PEAK_SOURCE,
     PEAK_VALLEYS,
     QUIET_MARGIN,
+    RESEMBLING,
+    TOO_LARGE,
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
@@ -147,6 +149,13 @@ def select_beats(
             if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
                 if member() == 0 and after_fast:
                     add_risk(rhythm, risk, of_trees)
+                may_be = trees and height >= floor and source != OVERRULED and rhythm[FAST_UNTIL] == 0
+                if (
+                    may_be and peak[PEAK_BESIDE] == RESEMBLING and logits[i, k, PEAK_OF_TREES] > 0.0
+                ):  # the gain may have changed
+                    if member() == 0:
+                        found.denied[i, denied] = ~c
+                    denied += 1
                 continue
             if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
                 continue
@@ -260,15 +269,16 @@ def list_blocks(
         least = limits.unit_response * (limits.flat_uv / uv_per_unit[i])
     k, closed = 0, int(peaks.closed[i])
     for b in range(int(first[i]), int(first[i]) + int(found.listed[i])):
-        denied = b - int(first[i]) - k
-        is_block = denied + closed == found.listed[i] or (
-            k < closed and peaks.blocks[i, k, BLOCK_END] <= found.denied[i, denied]
-        )
+        denied, at = b - int(first[i]) - k, 0
+        is_block = denied + closed == found.listed[i]
+        if not is_block:
+            at = int(found.denied[i, denied])
+            is_block = k < closed and peaks.blocks[i, k, BLOCK_END] <= max(at, ~at)
         blocks.row[b] = i
         if is_block:
             blocks.end[b] = peaks.blocks[i, k, BLOCK_END]
             blocks.kind[b] = int(peaks.blocks[i, k, BLOCK_MAXIMUM] < least) | (nanovolts << KIND_BITS)
             k += 1
         else:
-            blocks.end[b] = found.denied[i, denied]
-            blocks.kind[b] = NO_BLOCK
+            blocks.end[b] = max(at, ~at)
+            blocks.kind[b] = NO_BLOCK if at >= 0 else TOO_LARGE

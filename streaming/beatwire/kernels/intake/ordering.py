@@ -115,7 +115,7 @@ def merge_lane(
             b += 1
         else:
             kind, sample, value = BLOCK, int(beats.end[k]), int(beats.kind[k])
-            if value == NO_BLOCK:
+            if value <= NO_BLOCK:
                 kind = DENIED
             k += 1
         to = place_of(slot, number, kind, sample, places, ordered)

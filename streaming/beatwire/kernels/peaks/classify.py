@@ -5,10 +5,9 @@ Out:   the logit of each peak, and the errors expected in the ten seconds up to 
 State: the past peaks of each lane (``kernels.peaks.peak_features``)
 
 A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. So is one beside a disturbance that
-resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS
-complex follows (``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is
-the sum of the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of
-``kernels.peaks.peak_shape``.
+resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS complex follows
+(``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is the sum of the
+leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peaks.peak_shape``.
 
 Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
 ``stages.detection.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
@@ -19,6 +18,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.detection.level import TIMES
+from beatwire.kernels.peaks.large_waves import behind_row, mark_resembling
 from beatwire.kernels.peaks.lead_agreement import compare_leads, write_neutral
 from beatwire.kernels.peaks.pacing import (
     FEWEST_WINDOWS,
@@ -247,6 +247,7 @@ def classify_peaks(
                 forget_peaks(c, settings.spans, past.log)
             wait()
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
+            candidate = behind_row(candidate, peak, settings.spans, past)
             typical = describe_peak(candidate, base, False, settings, x, f, rings.jumps[lane], past, work)
             logit = TYPICAL_LOGIT
             beside = peak[PEAK_BESIDE] > 0
@@ -275,6 +276,7 @@ def classify_peaks(
                     store_peak(c, height, past, work.numbers, work.features)
                     store_risk(logit, trees.probability, past)
                 if logit > NOT_A_CANDIDATE:
+                    mark_resembling(peak, work.features, settings.spans, past)
                     errors = expected_errors(c, settings.spans, past)
             wait()
         if member() == 0:

@@ -25,7 +25,7 @@ from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy, is_
 from beatwire.kernels.rhythms.wave_shape import ABSENT, CONSTANT, DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I32, I64, U8, U16
 from beatwire.records.classification import JudgeTrees
-from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import NO_BLOCK, ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, BLOCK, DENIED, RESTART
 from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 
@@ -101,7 +101,7 @@ def judge_rhythm(
             logit = judge_block(sample, value, rate_hz, intervals, flags, numbers, trees, features)
             judged.logit[e] = logit
             judged.events[e, ORDERED_VALUE] = kind_of_block(value, logit, past)
-        elif kind == DENIED:
+        elif kind == DENIED and value == NO_BLOCK:
             numbers[LAST_DENIED] = sample + 1
         elif kind == BEAT:
             store_beat(sample, value, beats, intervals, flags, numbers)

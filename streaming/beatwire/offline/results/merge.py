@@ -73,7 +73,7 @@ def _events(results: ShardResults, coverage: Coverage, sample: I64) -> I64:
     parts = (
         coverage.event.T,
         (np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))),
-        (np.where(blocks[:, 1] == NO_BLOCK, Event.DENIED, Event.BLOCK), *blocks.T),
+        (np.where(blocks[:, 1] <= NO_BLOCK, Event.DENIED, Event.BLOCK), *blocks.T),
         (np.full(len(decided_until), Event.WATERMARK), decided_until, decided_until),
     )
     kind, position, value = (np.concatenate(column) for column in zip(*parts, strict=True))
