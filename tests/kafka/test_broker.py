@@ -273,7 +273,7 @@ def test_a_node_that_has_ended_ends_the_command_with_its_reason(monkeypatch, tmp
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "meta.properties").touch()
     program = "echo no room; echo 'SLF4J: see'; exit 3"
-    monkeypatch.setattr(broker, "find_java", lambda: Path("java"))
+    monkeypatch.setattr(broker, "find_java", lambda: Path("/bin/sh"))
     monkeypatch.setattr(broker, "find_jars", lambda jars: tmp_path)
     monkeypatch.setattr(broker.LocalKafka, "_command", lambda *_: ["/bin/sh", "-c", program])
     monkeypatch.setattr(broker.LocalKafka, "_wait_ready", lambda _: None)
