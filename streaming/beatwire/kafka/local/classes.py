@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from beatwire.kafka.local.jvm import find_jars, find_java
 from beatwire.locks import locked
 
 
@@ -40,13 +41,16 @@ def write_archive() -> None:
             super()._format(properties)
             self.options = node
 
-    kafka = Recorded(partitions=1)
-    archive = archive_of(kafka.java, kafka.jars)
+    java, jars = find_java(), find_jars()
+    archive = archive_of(java, jars)
+    if not any((java.resolve().parents[1] / "lib" / "server").glob("classes*.jsa")):
+        return  # this Java has no archive of its own classes, which ours would build on
     archive.parent.mkdir(parents=True, exist_ok=True)
     with locked(archive.with_suffix(".lock")):
         if archive.exists():
             return
         written = archive.with_suffix(".part")
+        kafka = Recorded(partitions=1)
         kafka.options = (f"-XX:ArchiveClassesAtExit={written}", "-Xlog:cds*=off")
         with kafka:
             kafka.stop(120.0)
