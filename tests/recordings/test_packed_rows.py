@@ -61,7 +61,7 @@ def test_leads_beside_each_other_are_leads_however_alike(
     assert np.abs(recording.samples * recording.uv_per_unit / 1000 - values).max() < 0.01
 
 
-@settings(max_examples=draws(20), deadline=None)
+@settings(max_examples=draws(8), deadline=None)
 @given(size=st.integers(6, 60), delimiter=st.sampled_from(",;\t "))
 def test_rows_of_samples_need_neither_names_nor_a_clock(
     size: int, delimiter: str, tmp_path_factory: pytest.TempPathFactory

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from beatwire.recordings import read_blocks, read_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 MV = np.random.default_rng(3).uniform(-1, 1, 600).round(4)
@@ -60,6 +60,8 @@ def test_lines_that_are_no_rows_are_left_out_and_said(
 
 
 @settings(max_examples=draws(25), deadline=None)
+@example(before=3, count=100, sign="#", has_clock=True)
+@example(before=1, count=450, sign="// a", has_clock=False)
 @given(
     before=st.integers(1, 30), count=st.integers(1, 450), sign=st.sampled_from(["#", "# 10:00, began", "// a", "%"]),
     has_clock=st.booleans(),
