@@ -237,7 +237,7 @@ def test_a_wrong_chunk_is_one_line_and_changes_nothing(chunk: Any) -> None:
 @given(
     bits=st.sampled_from([16, 24]), size=st.sampled_from([200, 500, 2000]),
     lost=st.sampled_from(["sign", "code", "no"]), cuts=CUTS,
-    options=st.sampled_from([{}, {"units": "adc"}, {"gain": 400}]),
+    options=st.sampled_from([{}, {"units": "adc"}, {"gain": 400}, {"gain": 2000}]),
 )  # fmt: skip
 def test_numbers_that_have_lost_their_sign_are_said_to_have(
     bits: int, size: int, lost: str, cuts: list[int], options: dict[str, Any]

@@ -21,7 +21,7 @@ from beatwire.recordings.codes import CODES, IMPOSSIBLE, without_codes
 from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.record import NO_VALUE
 from beatwire.recordings.remarks import few
-from beatwire.recordings.signs import NEAR_END, bits_of
+from beatwire.recordings.signs import SignJumps
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
 
@@ -33,7 +33,6 @@ _FOLLOW_S = 1.0  # time constant: a drift of 8 mV/s at 1 uV is followed, and no 
 _FINEST_UV = 1.0  # a unit of the chunks that is finer is rounded to this: int16 would hold 33 mV at most
 _STEPS = 2000  # peak to peak of numbers of an unknown unit
 _HIGHEST_UV = 600_000.0  # twice the offset of an electrode that standards allow for
-_SIGN_JUMPS = 3  # from end to end, of a lead whose numbers have lost their sign
 _CODES = np.array([*CODES, *(-code for code in CODES)])
 
 
@@ -72,7 +71,7 @@ class ChunkScale:
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
         self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
-        self._sign_jumps, self._highest = np.zeros(len(leads), np.int64), np.zeros(len(leads))
+        self._signs = SignJumps(len(leads))
         self._has_codes = False
         self.decided = False
         self.uv_per_unit, self._per_value = 0.0, 1.0
@@ -147,8 +146,10 @@ class ChunkScale:
         elif has_offset or not (np.abs(values) <= _NEAR / self._per_value).all() or self._may_have_codes(values):
             values = self.numbers(values)
         else:  # as a rule
+            self._signs.pass_by(values)
             small: I16 = np.floor(values * self._per_value + 0.5).astype(np.int16)
             return small
+        self._look_for_signs(values)
         steps = np.floor(values * self._per_value + 0.5)
         valid = np.isfinite(steps)
         out = np.full(steps.shape, NO_VALUE, np.int16)
@@ -191,7 +192,6 @@ class ChunkScale:
             if valid[at]:
                 away = float(row[at]) - offset
                 if abs(away) > _LARGEST and first + at - self._jumped[k] >= JUMP_S * self._fs:
-                    self._look_for_signs(k, offset / self._per_value, float(row[at]) / self._per_value)
                     offset = float(row[at])
                     self._jumped[k] = first + at
                     self._note(k, offset)
@@ -203,15 +203,9 @@ class ChunkScale:
         self._offset[k] = offset
         return out
 
-    def _look_for_signs(self, k: int, before: float, now: float) -> None:
-        """Say once that a lead jumps from end to end, as signed integers do that are written without their sign."""
-        low, high = min(before, now), max(before, now)
-        bits = bits_of(high)
-        if not bits or not 0 <= low < NEAR_END * 2.0**bits or high == self._highest[k]:
-            return  # the same number again is a code
-        self._sign_jumps[k] += 1
-        self._highest[k] = high
-        if self._sign_jumps[k] == _SIGN_JUMPS:
+    def _look_for_signs(self, values: F64) -> None:
+        """Say of leads that jump from end to end that they are signed integers, written without their sign."""
+        for k, bits in self._signs.found(values):
             self._notes(
                 f"{self._leads[k]!r} jumps by nearly {2**bits:,} again and again: expected signed numbers, got them "
                 f"without their sign ({2**bits - 6:,} for -6)"

@@ -6,8 +6,12 @@ Out: the same with signs, and by how many bits they were written
 Numbers of 16, 24 or 32 bits are such if they lie near 0 and near the largest of so many bits, and nowhere between.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from beatwire.records import F64
 from beatwire.tables import array_module
 
 _BITS = (16, 24, 32)
@@ -31,10 +35,10 @@ def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
     return array_module(column).where(column >= 2.0 ** (bits - 1), column - 2.0**bits, column), bits
 
 
-def bits_of(high: float) -> int:
+def _bits_of(high: float) -> int:
     """Return the bits of the integers whose upper end a number is near; 0 if it is near none.
 
-    >>> bits_of(65530.0), bits_of(40000.0)
+    >>> _bits_of(65530.0), _bits_of(40000.0)
     (16, 0)
     """
     return next((b for b in _BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
@@ -44,7 +48,7 @@ def _lost_bits(finite: Any) -> int:
     """Return the bits by which numbers were written without their sign; 0 if they were not."""
     xp = array_module(finite)
     high = float(finite.max()) if len(finite) else 0.0
-    bits = bits_of(high)
+    bits = _bits_of(high)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
         return 0
     whole, half = 2.0**bits, 2.0 ** (bits - 1)
@@ -53,3 +57,37 @@ def _lost_bits(finite: Any) -> int:
     between = len(finite) - len(upper) - lower - int((finite == half).sum())  # the least is written for no value
     is_code = min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT
     return 0 if between or is_code else bits
+
+
+class SignJumps:
+    """The leads of a stream that jump from end to end of the integers of so many bits, to different numbers each time.
+
+    Rows that are looked at are parts of one stream: any cutting finds the same.
+    """
+
+    def __init__(self, leads: int) -> None:
+        self._last = np.full(leads, np.nan)
+        self._upper: dict[tuple[int, int], set[float]] = {}
+
+    def pass_by(self, values: F64) -> None:
+        """Take numbers, float64 [leads, n], none of which is near an upper end or unknown."""
+        if values.shape[1]:
+            self._last = values[:, -1]
+
+    def found(self, values: F64) -> Iterator[tuple[int, int]]:
+        """Yield the leads that turn out to have lost their sign, and the bits; numbers are float64 [leads, n]."""
+        last = self._last.copy()
+        for k, row in enumerate(values):
+            known = row[np.isfinite(row)]
+            if not len(known):
+                continue
+            before, last[k] = np.concatenate((self._last[k : k + 1], known[:-1])), known[-1]
+            for bits in _BITS if known.max() > (1 - NEAR_END) * 2.0 ** _BITS[0] else ():
+                whole = 2.0**bits
+                jumps = (before >= 0) & (before < NEAR_END * whole) & (known > (1 - NEAR_END) * whole) & (known < whole)
+                upper = self._upper.setdefault((k, bits), set())
+                new = set(known[jumps].tolist()) - upper if jumps.any() and len(upper) < _DISTINCT else set()
+                upper |= new
+                if new and len(upper) >= _DISTINCT and all(map(float.is_integer, upper)):
+                    yield k, bits
+        self._last = last
