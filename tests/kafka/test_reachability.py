@@ -13,7 +13,7 @@ from beatwire.kafka.cluster import Cluster, UnansweredError, _Lines
 from beatwire.kafka.publishing import live_sender
 from beatwire.kafka.reachability import BUSY_S
 from beatwire.service import doctor
-from beatwire.service.observing.logs import print_waiting
+from beatwire.service.observing.logs import configure, print_waiting
 from typer.testing import CliRunner
 
 NOBODY = ("127.0.0.1", 1)
@@ -135,6 +135,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: object) -> list[float]:
 def test_a_broker_that_takes_connections_and_is_slow_is_waited_for_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    configure()  # as an earlier command of the same process
     print_waiting()
     with socket.create_server(("127.0.0.1", 0)) as slow:
         host, port = slow.getsockname()

@@ -85,6 +85,7 @@ def configure(form: str = "console", level: str = "info", **fields: Any) -> None
     handler.setFormatter(JsonLines(always) if form == "json" else Lines())
     LOGGER.handlers[:] = [handler]
     WAITING.handlers.clear()
+    WAITING.propagate = True
     LOGGER.setLevel(level.upper())
     LOGGER.propagate = False
     KAFKA.handlers[:] = [handler if level == "debug" else logging.NullHandler()]
@@ -96,6 +97,7 @@ def print_waiting() -> None:
     handler = StandardError()
     handler.setFormatter(Lines())
     WAITING.handlers[:] = [handler]
+    WAITING.propagate = False  # a process may have configured them before
 
 
 def writes_json() -> bool:
