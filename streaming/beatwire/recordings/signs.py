@@ -15,7 +15,7 @@ from beatwire.records import F64
 from beatwire.tables import array_module
 
 _BITS = (16, 24, 32)
-NEAR_END = 0.25  # of the range
+_NEAR_END = 0.25  # of the range
 _FEWEST, _DISTINCT = 8, 4  # numbers near each end, and different ones near the upper end: a code is one number
 
 
@@ -35,25 +35,16 @@ def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
     return array_module(column).where(column >= 2.0 ** (bits - 1), column - 2.0**bits, column), bits
 
 
-def _bits_of(high: float) -> int:
-    """Return the bits of the integers whose upper end a number is near; 0 if it is near none.
-
-    >>> _bits_of(65530.0), _bits_of(40000.0)
-    (16, 0)
-    """
-    return next((b for b in _BITS if (1 - NEAR_END) * 2.0**b < high < 2.0**b), 0)
-
-
 def _lost_bits(finite: Any) -> int:
     """Return the bits by which numbers were written without their sign; 0 if they were not."""
     xp = array_module(finite)
     high = float(finite.max()) if len(finite) else 0.0
-    bits = _bits_of(high)
+    bits = next((b for b in _BITS if (1 - _NEAR_END) * 2.0**b < high < 2.0**b), 0)
     if not bits or float(finite.min()) < 0 or not bool((finite == xp.rint(finite)).all()):
         return 0
     whole, half = 2.0**bits, 2.0 ** (bits - 1)
-    upper = finite[finite > (1 - NEAR_END) * whole]
-    lower = int((finite < NEAR_END * whole).sum())
+    upper = finite[finite > (1 - _NEAR_END) * whole]
+    lower = int((finite < _NEAR_END * whole).sum())
     between = len(finite) - len(upper) - lower - int((finite == half).sum())  # the least is written for no value
     is_code = min(lower, len(upper)) < _FEWEST or len(xp.unique(upper[:4096])) < _DISTINCT
     return 0 if between or is_code else bits
@@ -82,9 +73,11 @@ class SignJumps:
             if not len(known):
                 continue
             before, last[k] = np.concatenate((self._last[k : k + 1], known[:-1])), known[-1]
-            for bits in _BITS if known.max() > (1 - NEAR_END) * 2.0 ** _BITS[0] else ():
+            for bits in _BITS if known.max() > (1 - _NEAR_END) * 2.0 ** _BITS[0] else ():
                 whole = 2.0**bits
-                jumps = (before >= 0) & (before < NEAR_END * whole) & (known > (1 - NEAR_END) * whole) & (known < whole)
+                jumps = (
+                    (before >= 0) & (before < _NEAR_END * whole) & (known > (1 - _NEAR_END) * whole) & (known < whole)
+                )
                 upper = self._upper.setdefault((k, bits), set())
                 new = set(known[jumps].tolist()) - upper if jumps.any() and len(upper) < _DISTINCT else set()
                 upper |= new

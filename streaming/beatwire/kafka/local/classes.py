@@ -6,11 +6,10 @@ classes from the jars where it does not.
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from beatwire.kafka.local.jvm import find_jars, find_java
+from beatwire.kafka.local.jvm import find_jars, find_java, own_cache
 from beatwire.locks import locked
 
 
@@ -19,8 +18,7 @@ def archive_of(java: Path, jars: Path) -> Path:
     real = java.resolve()
     status = real.stat()
     key = hashlib.sha256(f"{real} {status.st_size} {status.st_mtime_ns} {jars.resolve()}".encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "beatwire" / "java" / f"{key}.jsa"
+    return own_cache() / "java" / f"{key}.jsa"
 
 
 def from_archive(java: Path, jars: Path) -> Sequence[str]:

@@ -85,7 +85,12 @@ def jars_folder(jars: Path | None = None) -> tuple[Path, bool]:
     named = jars or (Path(os.environ[JARS_VARIABLE]) if os.environ.get(JARS_VARIABLE) else None)
     if named is not None:
         return named, False
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beatwire" / f"kafka-{KAFKA}", True
+    return own_cache() / f"kafka-{KAFKA}", True
+
+
+def own_cache() -> Path:
+    """Return the folder of this package in the user's cache; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beatwire"
 
 
 def listed_jars() -> Iterator[tuple[str, str]]:
