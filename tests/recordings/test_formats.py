@@ -225,7 +225,7 @@ def test_without_its_package_a_format_names_what_to_install(
         (b"MATLAB 7.3 MAT-file" + bytes(300), "x: expected an HDF5 file; got: "),
         (
             b'<?xml version="1.0"?>\n<AnnotatedECG>\n<digits>1 2 3</digits>\n</AnnotatedECG>\n',
-            "x: expected an ECG recording; got an XML or HTML document (HL7 aECG is one), which beatwire does not read",
+            "x: expected an ECG recording; got an HL7 aECG document, which beatwire does not read",
         ),
         (b"<!DOCTYPE html><html><body>404</body></html>", "x: expected an ECG recording; got an XML or HTML document"),
         (b"PAR1" + bytes(300), "x: expected a Parquet table; got: "),

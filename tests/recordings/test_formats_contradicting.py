@@ -157,7 +157,8 @@ def test_a_compressed_file_of_another_format_than_text_is_one_error(kind: str, t
     else:
         getattr(table, f"to_{kind}")(plain)
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert message_of(packed) == f"x.{kind}.gz: expected an ECG recording; got a compressed file: unpack it"
+    got = "a pickle of Python, which beatwire does not read" if kind == "pickle" else "a compressed file: unpack it"
+    assert message_of(packed).startswith(f"x.{kind}.gz: expected an ECG recording; got {got}")
 
 
 def test_an_old_feather_file_is_named(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ MESSAGES = {
                  "x.csv: expected 1-12 leads; got 13 columns (choose with --column)"),
     "binary": (
         "a\0b\0", {"fs": 250},
-        "x.csv: expected a CSV file; got a binary file (a WFDB record is named by its header, x.hea)"),
+        "x.csv: expected a recording of a known format; got another binary file: convert it to EDF or CSV"),
     "gain 0": (
         "II\n0.1\n", {"fs": 250, "gain": 0.0},
         "--gain: expected a positive number of units per millivolt; got 0"),

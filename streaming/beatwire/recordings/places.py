@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from beatwire.errors import UserError, printable, reason
 from beatwire.recordings.download import download_hint
+from beatwire.recordings.unreadable import markup, unreadable
 from beatwire.recordings.wfdb.header import read_header
 
 WFDB_SUFFIXES = (".hea", ".dat", ".atr", ".mat")
@@ -48,7 +49,7 @@ ENDINGS = {
     ".feather": ARROW, ".arrow": ARROW, ".npz": NUMPY, ".mat": MATLAB,
 }  # fmt: skip
 _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
-_HEAD_BYTES = 256
+SHORT_BYTES = 256  # by which the formats that are read are told
 _SHOWN = 200  # letters of a path in an error
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
@@ -122,7 +123,8 @@ def wfdb_record(path: Path) -> Path | None:
 
 def _may_be_signal(head: bytes) -> bool:
     """Return True if a file may be one of a WFDB record by its first bytes: other programs write tables as .dat."""
-    return by_content(head) is None and _TABLE.fullmatch(head) is None
+    is_other = by_content(head) or unreadable(head) or markup(head, b"")
+    return not is_other and _TABLE.fullmatch(head) is None
 
 
 def _names(header: Path, file: str) -> bool:
@@ -133,18 +135,18 @@ def _names(header: Path, file: str) -> bool:
         return False
 
 
-def head_of(path: Path) -> bytes:
-    """Return the first bytes of a file; raise UserError if it cannot be read."""
+def head_of(path: Path, count: int = SHORT_BYTES) -> bytes:
+    """Return so many first bytes of a file; raise UserError if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD_BYTES)
+            return file.read(count)
     except OSError as error:
         raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
 
 
 def by_content(head: bytes) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
-    if head[:8].rstrip(b" \0") == b"0" and len(head) == _HEAD_BYTES and head[184:192].strip(b" \0").isdigit() and (
+    if head[:8].rstrip(b" \0") == b"0" and len(head) == SHORT_BYTES and head[184:192].strip(b" \0").isdigit() and (
         b"\n" not in head
     ):  # fmt: skip
         return EDF
@@ -192,7 +194,7 @@ def _is_matlab_4(head: bytes) -> bool:
 
 def _is_biopac(head: bytes) -> bool:
     """Return True if a file begins like one of AcqKnowledge: an unused number and a version of 30 to 400."""
-    if len(head) < _HEAD_BYTES:
+    if len(head) < SHORT_BYTES:
         return False
     for order in "<>":
         version, length, channels = struct.unpack(f"{order}iih", head[2:12])

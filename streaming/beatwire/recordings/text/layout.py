@@ -289,7 +289,8 @@ def _first_lines(path: Path) -> list[str]:
     text = text.rstrip("\0")  # a logger that lost its power leaves zeros
     if text.count("\0") > 0.05 * len(text):
         raise UserError(
-            f"{path.name}: expected a CSV file; got a binary file (a WFDB record is named by its header, x.hea)"
+            f"{path.name}: expected a recording of a known format; got another binary file: convert it to EDF or CSV, "
+            "raw samples to .npy (a WFDB record is named by its header, x.hea)"
         )
     if "\0" in text:
         line = len(re.split(r"\r\n|\r|\n", text[: text.index("\0")]))
