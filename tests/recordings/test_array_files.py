@@ -196,4 +196,4 @@ def test_what_is_behind_the_first_array_of_a_file_is_said(tmp_path: Path) -> Non
 
 def test_the_name_of_a_person_is_no_lead(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", ecg=np.linspace(-1, 1, 500) ** 3, fs=250, patient_name="A B", name="A B")
-    assert read_recording(tmp_path / "r.npz").leads == ("lead 0",)
+    assert read_recording(tmp_path / "r.npz").leads == ("ecg",)

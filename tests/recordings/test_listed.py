@@ -59,7 +59,7 @@ def test_a_list_needs_no_brackets(
     names = ["ecg_uV", "packet"] if first else ["packet", "ecg_uV"]
     path.write_text("".join(delimiter.join(row) + "\n" for row in [names, *rows]))
     recording = read_recording(path, fs=RATE_HZ)
-    assert recording.uv_per_unit == (1.0 if len(lists) > 1 else 0.0)  # one list alone has no unit
+    assert recording.uv_per_unit == 1.0
     assert np.array_equal(recording.samples, UV[None])
 
 

@@ -196,6 +196,8 @@ def _roles(
     if columns.names or len(table.names) > rows:
         if len(table.names) > 1 or columns.kinds[0]:
             return table, roles_of(place, table, column=column, fs=fs)
+        if column is not None:
+            find_leads(place, [names[0] if column in names else without_unit(names[0])], column, "column")
         return table, Roles((0,), None, None)
     return table, _roles_of_rows(place, table, column, fs)
 

@@ -20,6 +20,7 @@ from beatwire.recordings.places import (
     DICOM,
     EDF,
     ENDINGS,
+    GZIP,
     JSON,
     SHORT_BYTES,
     WFDB_SUFFIXES,
@@ -36,7 +37,6 @@ from beatwire.recordings.wfdb.record import open_wfdb
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[\[{\]"]|\[\s*[\r\n]\s*-?\d)')
 _TAIL_BYTES = 64
 _LINE_BYTES = 1 << 20
-_GZIP = b"\x1f\x8b"
 _PACKED = "a compressed file: unpack it"
 
 
@@ -55,16 +55,16 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     head = begin[:SHORT_BYTES]
     if what := unreadable(head):
         raise _refused(path, what)
-    inner = _unpacked(path) if head[:2] == _GZIP else b""
+    inner = _unpacked(path) if head[:2] == GZIP else b""
     if what := unreadable(inner) or markup(inner, b""):
         raise _refused(path, what)
     if by_content(inner[:SHORT_BYTES]) or _JSON.match(plain(inner)):
         raise _refused(path, _PACKED)
     found = by_content(head)
-    if found is None and b"\0" in head:
-        found = ENDINGS.get(path.suffix.lower())
     if found is None and (what := markup(begin, _last(path))):
         raise _refused(path, what)
+    if found is None and b"\0" in head:
+        found = ENDINGS.get(path.suffix.lower())
     if found is None and _is_json(head, path):
         found = JSON
     if found is None:

@@ -49,6 +49,7 @@ ENDINGS = {
     ".feather": ARROW, ".arrow": ARROW, ".npz": NUMPY, ".mat": MATLAB,
 }  # fmt: skip
 _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
+GZIP = b"\x1f\x8b"
 SHORT_BYTES = 256  # by which the formats that are read are told
 _SHOWN = 200  # letters of a path in an error
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
@@ -123,7 +124,7 @@ def wfdb_record(path: Path) -> Path | None:
 
 def _may_be_signal(head: bytes) -> bool:
     """Return True if a file may be one of a WFDB record by its first bytes: other programs write tables as .dat."""
-    is_other = by_content(head) or unreadable(head) or markup(head, b"")
+    is_other = head[:2] == GZIP or by_content(head) or unreadable(head) or markup(head, b"")
     return not is_other and _TABLE.fullmatch(head) is None
 
 

@@ -20,6 +20,7 @@ from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
+_HOUR_S = 3600.0
 _COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
 _LAST_ROWS = 16  # no later rows can make up for a late row among the last, at least: only a long step is a gap
 _AT_ONCE = 0.4  # of the rows are written with the one before, where there are packets
@@ -103,7 +104,18 @@ def rate_and_positions(
     added[rows[1:]] = missing
     position = xp.arange(len(seconds)) + xp.cumsum(added)
     gap_note = f"{gaps} gap{'s'[: gaps > 1]} in its times, {lost / rate_hz:.3g} s without samples"
-    return rate_hz, position, (*notes, gap_note)
+    return rate_hz, position, (*notes, gap_note, *_summer_note(steps, times))
+
+
+def _summer_note(steps: F64, times: F64) -> tuple[str, ...]:
+    """Return a note if a gap is as long as an hour and ends at a full one: a clock may have been set to summer time."""
+    near_s = max(0.1, 2.0 * float(array_module(steps).median(steps)))
+    is_hour = (abs(steps - _HOUR_S) <= near_s) & (times[1:] % _HOUR_S <= near_s)
+    if not bool(is_hour.any()):
+        return ()
+    return (
+        "a gap of 3600 s ends at a full hour: if summer time began there, no sample is missing (give times of UTC)",
+    )
 
 
 def _exact_points(seconds: F64) -> tuple[I64, F64]:

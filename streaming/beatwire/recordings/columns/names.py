@@ -58,6 +58,7 @@ _TIME = {
     "minutes", "hours", "s", "sekunden", "время", "времени", "时间", "时间戳", "時間",
     "時刻", "시간", "czas", "tid", "tijd", "aika",
 }  # fmt: skip
+_NO_TIME = re.compile(r"(?<![A-Za-z0-9])[st]\d+(?![A-Za-z0-9])|^s[ _.-]+(?=.)", re.IGNORECASE)
 _INDEX = {"", "index", "idx", "sample", "samples", "sample #", "sample number", "sample_number", "#", "n", "row", "no",
           "nr", "unnamed: 0", "seq", "nseq", "counter", "frame", "packet"}  # fmt: skip
 _NUMBERED = re.compile(
@@ -210,12 +211,12 @@ def is_count_name(name: str) -> bool:
 
 
 def is_time_name(name: str) -> bool:
-    """Return True if a column is called like a time.
+    """Return True if a column is called like a time: a subject or a sensor, as ``S1``, is none.
 
-    >>> is_time_name("seconds_elapsed"), is_time_name("Phone timestamp"), is_time_name("II")
-    (True, True, False)
+    >>> is_time_name("seconds_elapsed"), is_time_name("Phone timestamp"), is_time_name("II"), is_time_name("S1_ECG")
+    (True, True, False, False)
     """
-    words = _words(without_unit(name))
+    words = _words(re.sub(_NO_TIME, "", without_unit(name)))
     return bool(words) and any(word in _TIME or word.startswith(("timestamp", "datetime")) for word in words)
 
 

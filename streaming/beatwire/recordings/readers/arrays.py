@@ -150,13 +150,18 @@ def recording_of_arrays(
     elif rows is None and len(samples) == 1 and (units or not each):
         ((name, one),) = samples.items()
         column = None if column == name else column
-        recording = from_array(
-            one, fs, leads=stated_names(arrays, 1), units=units, gain=gain, column=column, where=where
-        )
+        called = (stated_names(arrays, 1) or [_lead_name(name, path.stem)])[0]
+        recording = from_array({called: one} if called else one, fs, units=units, gain=gain, column=column, where=where)
     else:
         leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
         recording = from_array({**samples, **dict(leads)}, fs, units=units, gain=gain, column=column, where=where)
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
+
+
+def _lead_name(name: str, stem: str) -> str:
+    """Return the name of an array that is called like a lead or a voltage; else, and if its file is called so, none."""
+    last = name.rpartition(".")[2]
+    return last if name != stem and meaning(last) in (Meaning.LEAD, Meaning.VOLTAGE) else ""
 
 
 def _is_clock(times: Any, length: int) -> bool:

@@ -8,6 +8,7 @@ other fields beside it, are several recordings: refused.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,10 +72,14 @@ def recording_of(
     else:
         units = [] if gain is not None else stated_units(arrays)
         unit = units[0] if len(units) == 1 else None
-        hz, rate_notes = (fs, []) if fs is not None else stated_rate(where, arrays, None)
+        hz = fs
         try:
             recording = from_array(table, fs, gain=gain, units=unit, column=column, where=where)
+            if fs is None:
+                with suppress(UserError):  # its times give the rate
+                    hz, _ = stated_rate(where, arrays, None)
         except UserError:
+            hz, rate_notes = (fs, []) if fs is not None else stated_rate(where, arrays, None)
             if hz == fs:
                 raise
             recording = from_array(table, hz, gain=gain, units=unit, column=column, where=where)

@@ -2,7 +2,8 @@
 
 A number is the rate if its name says so: alone, behind a word for the recording, or in a structure. A name with another
 word (``heart_rate``, ``line_freq``, ``resp_fs``) is that of another rate. Of several rates an ECG's counts first, then
-one whose name has no other word.
+one whose name has no other word. A ``rate`` alone below 250 may be that of the heart: it counts last, and only if
+signals are sampled so.
 """
 
 import re
@@ -20,6 +21,8 @@ _RECORDING = r"(?:(?:ecg|ekg|adc|daq|data|signals?|sig|acq\w*|rec|record\w*|devi
 _SAMPLING = r"f_?s|fsamp|s_?freq|sf|sr|srate|fs_?(?:ecg|hz)|samp\w*_?rate(?:_hz)?|samp\w*_?freq\w*"
 _OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz|hertz)", re.IGNORECASE)
 _ANY = re.compile(rf"(?:.*[_ ])?(?:{_SAMPLING})", re.IGNORECASE)  # of another time, or another signal
+_RATE = re.compile(r"(?:e[ck]g[_ ])?rate", re.IGNORECASE)  # or that of the heart, up to 250 a minute
+_HEART_HZ, _USUAL_HZ = 250.0, (50.0, 64.0, 100.0, 125.0, 128.0, 130.0, 200.0)
 _INTERVAL = re.compile(r"(?:.*_)?(?:dt|delta_?t|samp\w*_?(?:interval|period))|interval", re.IGNORECASE)  # s
 _DURATION = re.compile(rf"{_RECORDING}duration(?:_?s(?:ec(?:onds)?)?)?", re.IGNORECASE)  # s
 _ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
@@ -41,12 +44,20 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     numbers = {name: found for name, a in arrays.items() if (found := _numbers(a))}
     rates = {name: several for name, several in numbers.items() if all(map(_is_rate, several))}
     by_name = [{n: hz for n, hz in rates.items() if of.fullmatch(_last(n)) and not _is_other(n)} for of in (_OWN, _ANY)]
+    doubtful = {
+        n: several for n, several in by_name[0].items() if _RATE.fullmatch(_last(n)) and min(several) < _HEART_HZ
+    }
+    by_name = [{n: hz for n, hz in group.items() if n not in doubtful} for group in by_name]
     rates = {n: hz for group in by_name for n, hz in group.items() if _ECG.search(n)} or by_name[0] or by_name[1]
     is_interval = not rates
     if is_interval:
         rates = {n: [1 / s for s in several if s] for n, several in numbers.items() if _INTERVAL.fullmatch(_last(n))}
         rates = {n: several for n, several in rates.items() if several and all(map(_is_rate, several))}
     rates = rates or _by_duration(arrays, numbers)
+    if doubtful and not rates:
+        if fs is not None or not all(hz in _USUAL_HZ for several in doubtful.values() for hz in several):
+            return _of_heart(where, doubtful, fs)
+        rates, is_interval = doubtful, False
     stated = {hz for several in rates.values() for hz in several}
     if len(stated) > 1 and fs is None:
         got = ", ".join(f"{hz:g} Hz by its {n!r}" for n, several in rates.items() for hz in dict.fromkeys(several))
@@ -61,6 +72,16 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
+
+
+def _of_heart(where: str, doubtful: Mapping[str, list[float]], fs: float | None) -> tuple[float, list[str]]:
+    """Return the rate of the user and a note; without one a number that may be the rate of a heart is refused."""
+    name, several = next(iter(doubtful.items()))
+    if fs is None:
+        got = f"its {name!r} of {several[0]:g} may be that of the heart: give --fs, in Hz"
+        raise UserError(f"{where}: expected a sampling rate; {got}")
+    is_same = any(abs(fs - hz) <= 0.01 * hz for hz in several)
+    return fs, [] if is_same else [f"rate: {fs:g} Hz, as given; its {name!r} is {several[0]:g}"]
 
 
 def _by_duration(arrays: Mapping[str, Any], numbers: Mapping[str, list[float]]) -> dict[str, list[float]]:
