@@ -1,9 +1,10 @@
 """Signed integers that were written without their sign, as 65535 for -1.
 
-In:  float64 [n], NaN where there is no value
+In:  float64 [n], NaN where there is no value; or integers [n] of so many bits, by their file
 Out: the same with signs, and by how many bits they were written
 
 Numbers of 16, 24 or 32 bits are such if they lie near 0 and near the largest of so many bits, and nowhere between.
+Where a file states the bits they may fill them: they are such if they jump less with signs.
 """
 
 from collections.abc import Iterator
@@ -30,9 +31,32 @@ def with_sign(column: Any, finite: Any, known: int = 0) -> tuple[Any, int]:
     [1.0, -1.0, 2.0, -6.0]
     """
     bits = known or _lost_bits(finite)
-    if not bits:
-        return column, 0
-    return array_module(column).where(column >= 2.0 ** (bits - 1), column - 2.0**bits, column), bits
+    return (signed(column, bits), bits) if bits else (column, 0)
+
+
+def signed(values: Any, bits: int, no_value: int | None = None) -> Any:
+    """Return numbers of so many bits with their signs; ``no_value``, and numbers of more bits, are left.
+
+    >>> import numpy as np
+    >>> signed(np.array([1, 4095, 2048, 4096]), 12, 2048).tolist()
+    [1, -1, 2048, 4096]
+    """
+    whole = 1 << bits
+    is_negative = (values >= whole // 2) & (values < whole) & (True if no_value is None else values != no_value)
+    return array_module(values).where(is_negative, values - whole, values)
+
+
+def lost_sign(values: Any, bits: int, no_value: int | None) -> bool:
+    """Return True if integers [n] of ``bits``, stored in more, lost their sign, as 4095 for -1: with it they jump less.
+
+    A converter without signs, which is stated wrong, has such numbers too: with signs it would jump more.
+    """
+    found = values.astype(np.int64)
+    found = found if no_value is None else found[found != no_value]
+    half = 1 << max(0, bits - 1)
+    if bits < 2 or not len(found) or found.min() < 0 or not half <= found.max() < 2 * half:
+        return False
+    return bool(np.abs(np.diff(signed(found, bits))).sum() < np.abs(np.diff(found)).sum())
 
 
 def _lost_bits(finite: Any) -> int:

@@ -16,6 +16,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import is_ecg, uv_per_unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
+from beatwire.recordings.signs import lost_sign, signed
 
 _LINEAR = {"SB", "UB", "SS", "US", "SL", "UL", "SV", "UV"}  # how samples are stored; the others are logarithms
 _NAME = re.compile(r"((?:ECG )?lead |MDC_ECG_LEAD_)?([^\s(,]+)(?:,.*| \(.*\))?", re.IGNORECASE)
@@ -71,9 +72,9 @@ def _signals(where: str, path: Path) -> Signals:
         if len(channels) != raw.shape[1]:
             raise UserError(f"{where}: expected {raw.shape[1]} channels in group {k}; it describes {len(channels)}")
         for row, (name, channel) in enumerate(zip(names, channels, strict=True)):
-            digital, is_restored = _with_sign(raw[:, row], channel, padding)
-            if is_restored:
-                bits = int(channel.WaveformBitsStored)
+            digital, bits = raw[:, row], int(getattr(channel, "WaveformBitsStored", None) or 0)
+            if raw.dtype.kind == "i" and bits < 8 * raw.dtype.itemsize and lost_sign(digital, bits, padding):
+                digital = signed(digital.astype(np.int64), bits, padding)
                 notes.append(f"{name} of group {k}: numbers of {bits} bits were written without their sign: restored")
             signal = _signal(name, channel, digital, rate_hz, padding)
             skew_s = float(getattr(channel, "ChannelTimeSkew", None) or 0)
@@ -120,27 +121,6 @@ def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:
     raw = multiplex_array(opened, k, as_raw=True)
     behind = max(0, held - expected - expected % 2)  # DICOM writes an even number of bytes
     return raw if _order(opened) == "little" else raw.byteswap(), behind
-
-
-def _with_sign(raw: Any, channel: Any, padding: int | None) -> tuple[Any, bool]:
-    """Return the samples of a channel, and whether they had lost their signs, which are there again.
-
-    Signed numbers of 12 bits may be stored in 16 as 4095 for -1. A converter without signs, which is stated wrong, has
-    such numbers too: with signs it would jump.
-    """
-    bits = int(getattr(channel, "WaveformBitsStored", None) or 0)
-    half = 1 << max(0, bits - 1)
-    values = raw.astype(np.int64)
-    found = values if padding is None else values[values != padding]
-    if raw.dtype.kind != "i" or not 2 <= bits < 8 * raw.dtype.itemsize or not len(found):
-        return raw, False
-    if found.min() < 0 or not half <= found.max() < 2 * half:
-        return raw, False
-    signed = found - 2 * half * (found >= half)
-    if np.abs(np.diff(signed)).sum() >= np.abs(np.diff(found)).sum():
-        return raw, False
-    is_negative = (values >= half) & (values < 2 * half) & (values != padding)
-    return np.where(is_negative, values - 2 * half, values), True
 
 
 def _order(opened: Any) -> Literal["little", "big"]:
