@@ -17,6 +17,8 @@ _MAGIC = (
     (0, b"ANN  1.0", "annotations of an ISHNE Holter file, without its samples"),
     (16, b"SCPECG", _SCP),
     (2, b"MFR", _MFER),
+    *((0, begin, "a header of BrainVision, " + _TO_EDF) for begin in (b"Brain Vision Data Ex", b"BrainVision Data Ex")),
+    (0, b"XDF:", f"an XDF file, {_TO_EDF}"),
     (0, b"GDF ", f"a GDF file, {_NOT_READ}: convert it to EDF"),
     (0, b"fLaC", "a FLAC file without its WFDB header"),
     (8, b"WAVE", f"a WAV file, {_NOT_READ}: convert it to WFDB or CSV"),

@@ -18,9 +18,12 @@ from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, meaning
+from beatwire.recordings.leads import unique_names
+from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.several import one_of_several
-from beatwire.recordings.readers.stated import stated_names, stated_rate, stated_units
+from beatwire.recordings.readers.stated import stated_conversion, stated_names, stated_rate, stated_units
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
+from beatwire.recordings.signals import Signals
 
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
@@ -60,7 +63,7 @@ def _plain(opened: Any) -> dict[str, Any]:
     return arrays
 
 
-def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording | Signals:
     """Read a ``.mat`` file of MATLAB 4 to 7.2; parameters and errors as of :func:`read_numpy`."""
     import scipy.io
 
@@ -71,6 +74,8 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{path.name}: expected a MATLAB file; got: {got}") from None
     named = {name: value for name, value in opened.items() if not name.startswith("__")}
+    if (of_labchart := signals_of_labchart(path.name, path.stem, named)) is not None:
+        return of_labchart
     chosen, column = one_of_several(path.name, named, column)
     return recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
 
@@ -80,8 +85,18 @@ def flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterato
     for name, value in values.items():
         if isinstance(value, dict) and depth < _DEEPEST:
             yield from flat(value, f"{prefix}{name}.", depth + 1)
+        elif (texts := _texts_of_structures(value)) is not None:
+            yield from ((f"{prefix}{name}.{key}", np.asarray(one, str)) for key, one in texts.items())
         else:
             yield f"{prefix}{name}", _stacked(np.asarray(value))
+
+
+def _texts_of_structures(value: Any) -> dict[str, list[str]] | None:
+    """Return the texts that each of several structures has, as labels of channels; None if it is no list of them."""
+    cells = np.ravel(value).tolist() if isinstance(value, np.ndarray) and value.dtype == object else value
+    if not isinstance(cells, list) or len(cells) < 2 or not all(isinstance(one, dict) for one in cells):
+        return None
+    return {key: [one[key] for one in cells] for key in cells[0] if all(isinstance(one.get(key), str) for one in cells)}
 
 
 def _stacked(values: Any) -> Any:
@@ -100,6 +115,8 @@ def recording_of_arrays(
     fs, notes = stated_rate(where, arrays, fs)
     each = [] if gain is not None else stated_units(arrays)
     units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
+    if (uv := uv_per_unit_of(units or "")) and (conversion := stated_conversion(arrays)):
+        gain, units, each = 1000.0 / (uv * conversion), None, []
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
@@ -134,6 +151,7 @@ def recording_of_arrays(
         if len(rows) > MAX_LEADS and column is None:
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(rows)} (choose with --column)")
         given = stated_names(arrays, len(rows))
+        given = None if given is None else [*unique_names(given)]
     if each and units is None:
         if rows is not None and len(each) in (1, len(rows)):
             names = given or [f"lead {k}" for k in range(len(rows))]
@@ -143,14 +161,15 @@ def recording_of_arrays(
         else:
             notes.append(f"its units, {', '.join(each)}, are not one for each lead: they are not used")
             each = []
-    if rows is not None and not samples and len(rows) <= MAX_LEADS and (units or not each):
+    is_alike = len({meaning(name) for name in given or ()}) < 2  # else the names choose
+    if rows is not None and not samples and len(rows) <= MAX_LEADS and (units or not each) and is_alike:
         recording = from_array(
             np.ascontiguousarray(rows), fs, leads=given, units=units, gain=gain, column=column, where=where
         )
     elif rows is None and len(samples) == 1 and (units or not each):
         ((name, one),) = samples.items()
         column = None if column == name else column
-        called = (stated_names(arrays, 1) or [_lead_name(name, path.stem)])[0]
+        called = (stated_names(arrays, 1) or [_lead_name(where, path.stem, name, one)])[0]
         recording = from_array({called: one} if called else one, fs, units=units, gain=gain, column=column, where=where)
     else:
         leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
@@ -158,9 +177,17 @@ def recording_of_arrays(
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
 
 
-def _lead_name(name: str, stem: str) -> str:
-    """Return the name of an array that is called like a lead or a voltage; else, and if its file is called so, none."""
+def _lead_name(where: str, stem: str, name: str, values: Any) -> str:
+    """Return the name of the only array if it is that of a lead or a voltage, and not that of its file; else none.
+
+    Raises
+    ------
+    UserError
+        It is a clock.
+    """
     last = name.rpartition(".")[2]
+    if meaning(last) is Meaning.TIME and _rises(values):
+        raise UserError(f"{where}: expected an array of samples; got {name!r} alone, which is a clock")
     return last if name != stem and meaning(last) in (Meaning.LEAD, Meaning.VOLTAGE) else ""
 
 

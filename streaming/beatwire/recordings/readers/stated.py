@@ -14,11 +14,11 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.columns.names import Meaning, canonical_unit, is_unscaled, meaning
+from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_unscaled, meaning
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 
 _RECORDING = r"(?:(?:ecg|ekg|adc|daq|data|signals?|sig|acq\w*|rec|record\w*|device|channels?|leads?|ch)[_ ])?"
-_SAMPLING = r"f_?s|fsamp|s_?freq|sf|sr|srate|fs_?(?:ecg|hz)|samp\w*_?rate(?:_hz)?|samp\w*_?freq\w*"
+_SAMPLING = r"f_?s|fsamp(?:le)?|s_?freq|sf|sr|srate|fs_?(?:ecg|hz)|samp\w*[_ ]?rate(?:_hz)?|samp\w*[_ ]?freq\w*"
 _OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz|hertz)", re.IGNORECASE)
 _ANY = re.compile(rf"(?:.*[_ ])?(?:{_SAMPLING})", re.IGNORECASE)  # of another time, or another signal
 _RATE = re.compile(r"(?:e[ck]g[_ ])?rate", re.IGNORECASE)  # or that of the heart, up to 250 a minute
@@ -29,7 +29,9 @@ _ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
 _LEADS = re.compile(
     r"(?:.*_)?(?:leads?|channels?|(?:lead|channel|ch|sig|signal|column)_?(?:names?|labels?))", re.IGNORECASE
 )
-_NAMES = re.compile(r"names?|labels?", re.IGNORECASE)  # of several leads; one may be a person's
+_NAMES = re.compile(
+    r"(?:names?|labels?|titles?)(?:_block\d+)?", re.IGNORECASE
+)  # of several leads; one may be a person's
 _UNITS = re.compile(rf"{_RECORDING}units?", re.IGNORECASE)
 
 
@@ -51,7 +53,9 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     rates = {n: hz for group in by_name for n, hz in group.items() if _ECG.search(n)} or by_name[0] or by_name[1]
     is_interval = not rates
     if is_interval:
-        rates = {n: [1 / s for s in several if s] for n, several in numbers.items() if _INTERVAL.fullmatch(_last(n))}
+        rates = {
+            n: [per / s for s in several if s] for n, several in numbers.items() if (per := _per_second(n, arrays))
+        }
         rates = {n: several for n, several in rates.items() if several and all(map(_is_rate, several))}
     rates = rates or _by_duration(arrays, numbers)
     if doubtful and not rates:
@@ -72,6 +76,16 @@ def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tupl
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
+
+
+def _per_second(name: str, arrays: Mapping[str, Any]) -> float:
+    """Return how many units of an interval between samples are a second: of one that is named so; else 0."""
+    beside = [
+        text for end in ("_units", "_unit") if f"{name}{end}" in arrays for text in _texts(arrays[f"{name}{end}"])
+    ]
+    if not _INTERVAL.fullmatch(_last(name)) and not (beside and _last(name).casefold() == "isi"):  # of AcqKnowledge
+        return 0.0
+    return PER_SECOND.get(canonical_unit(beside[0]), 0.0) if beside else 1.0
 
 
 def _of_heart(where: str, doubtful: Mapping[str, list[float]], fs: float | None) -> tuple[float, list[str]]:
@@ -101,6 +115,12 @@ def stated_units(arrays: Mapping[str, Any]) -> list[str]:
     if any(uv_per_unit_of(unit) == 0 and unit != "adc" for unit in units):
         return []
     return units[:1] if len(set(map(str.casefold, units))) == 1 else units
+
+
+def stated_conversion(arrays: Mapping[str, Any]) -> float | None:
+    """Return the one number by which samples are multiplied to have their unit, as NWB states it; None if none."""
+    found = {float(np.ravel(a)[0]) for n, a in arrays.items() if _last(n) == "conversion" and len(_numbers(a)) == 1}
+    return found.pop() if len(found) == 1 and min(found) > 0 else None
 
 
 def stated_names(arrays: Mapping[str, Any], count: int) -> list[str] | None:

@@ -1,0 +1,104 @@
+"""MATLAB files of LabChart: the channels lie one after the other in one array, block by block.
+
+``data`` has all samples; ``datastart`` and ``dataend`` [channels, blocks] the first and the last of each channel in
+each block, counted from 1; ``samplerate`` its Hz; ``titles``, ``unittext`` and ``unittextmap`` its name and unit;
+``blocktimes`` [blocks] the day at which each block begins.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.leads import unique_names
+from beatwire.recordings.signals import Signal, Signals, joined, of_array
+
+_KEYS = {"data", "datastart", "dataend", "samplerate"}
+_DAY_S = 86400.0
+
+
+def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signals | None:
+    """Return the signals of the arrays of a file; None if LabChart did not write it.
+
+    Raises
+    ------
+    UserError
+        Its arrays contradict each other, or its blocks are not in the order of time, or more than a day apart.
+    """
+    if not held.keys() >= _KEYS:
+        return None
+    data = np.ravel(held["data"])
+    shape = _shape(held)
+    if shape is None or data.dtype.kind not in "iuf":
+        return None
+    first, last, rates = (
+        np.asarray(held[key], np.float64).reshape(shape) for key in ("datastart", "dataend", "samplerate")
+    )
+    if float(np.nanmax(last)) > len(data) or bool((rates[first > 0] <= 0).any()):
+        raise UserError(
+            f"{where}: expected {np.nanmax(last):.0f} samples of all channels, at rates above 0; got {len(data)}"
+        )
+    begin_s, notes = _begins(where, held, shape[1])
+    titles = unique_names([one or f"channel {k + 1}" for k, one in enumerate(_texts(held.get("titles"), shape[0]))])
+    signals = []
+    for k, title in enumerate(titles):
+        pieces = []
+        rate_hz = float(rates[k].max())
+        for block in np.flatnonzero(first[k] > 0).tolist():
+            part = data[int(first[k, block]) - 1 : int(last[k, block])].astype(np.float64)
+            uv = uv_per_unit_of(_unit(held, k, block, shape))
+            pieces.append((round(begin_s[block] * rate_hz), of_array(part, title, float(rates[k, block]), uv)))
+        if pieces:
+            signals.append(_one(pieces, title, rate_hz))
+    return Signals(where, name, tuple(signals), notes, many=True) if signals else None
+
+
+def _shape(held: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the numbers of channels and of blocks; None if the arrays have other shapes."""
+    size = np.size(held["datastart"])
+    blocks = max(1, np.size(held.get("blocktimes", 0)))
+    if size == 0 or size % blocks or any(np.size(held[key]) != size for key in ("dataend", "samplerate")):
+        return None
+    return size // blocks, blocks
+
+
+def _begins(where: str, held: Mapping[str, Any], blocks: int) -> tuple[list[float], tuple[str, ...]]:
+    """Return when each block begins, in seconds from the first one, and a note on several."""
+    if blocks == 1:
+        return [0.0], ()
+    days = np.ravel(np.asarray(held["blocktimes"], np.float64))
+    begin_s = (days - days[0]) * _DAY_S
+    steps = np.diff(begin_s)
+    if not bool(((steps > 0) & (steps < _DAY_S)).all()):
+        raise UserError(
+            f"{where}: expected {blocks} blocks in the order of time, less than a day apart: export one alone"
+        )
+    return begin_s.tolist(), (f"{blocks} blocks, placed by their times",)
+
+
+def _one(pieces: list[tuple[int, Signal]], title: str, rate_hz: float) -> Signal:
+    """Return the blocks of a channel as one signal; a block never begins before the end of the one before it."""
+    if len(pieces) == 1 and pieces[0][0] == 0:
+        return pieces[0][1]
+    placed, end = [], 0
+    for at, part in pieces:
+        start = max(at, end)
+        placed.append((start, part))
+        end = start + round(part.length * rate_hz / part.rate_hz)
+    return joined(placed, title, rate_hz, end)
+
+
+def _unit(held: Mapping[str, Any], channel: int, block: int, shape: tuple[int, int]) -> str:
+    """Return the unit of a channel in a block; empty if there is none."""
+    units = np.atleast_1d(np.asarray(held.get("unittext", ""), str)).tolist()
+    places = np.asarray(held.get("unittextmap", -1), np.float64)
+    at = int(places.reshape(shape)[channel, block]) if places.size == shape[0] * shape[1] else -1
+    return units[at - 1].strip("\0 ") if 0 < at <= len(units) else ""
+
+
+def _texts(value: Any, count: int) -> list[str]:
+    """Return so many texts, without the blanks behind them; empty ones where there are others."""
+    found = [str(one).strip("\0 ") for one in np.atleast_1d(np.asarray("" if value is None else value, str)).tolist()]
+    return found if len(found) == count else [""] * count

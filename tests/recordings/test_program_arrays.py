@@ -1,0 +1,113 @@
+"""Arrays as LabChart, AcqKnowledge, EEGLAB and NWB hold them: the ECG of each by its name, rate, unit and place."""
+
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from beatwire.recordings import NO_VALUE, read_recording
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import UV_PER, heart, message_of
+
+NUMBER = count()
+MV = {rate: heart(rate, 12) for rate in (200, 400, 1000)}
+OTHERS = ["Resp", "BP", "Temp", "EDA"]
+
+
+def _new(factory: pytest.TempPathFactory, ending: str) -> Path:
+    return factory.getbasetemp() / f"program{next(NUMBER)}.{ending}"
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate=st.sampled_from(sorted(MV)), others=st.lists(st.sampled_from(OTHERS), max_size=3, unique=True),
+    at=st.integers(0, 3), unit=st.sampled_from(["V", "mV", "uV"]), slower=st.booleans(), gap_s=st.integers(0, 50),
+    cut=st.sampled_from([0, 1000, 1500]),
+)  # fmt: skip
+def test_the_channels_of_labchart_lie_one_after_the_other_block_by_block(
+    rate: int, others: list[str], at: int, unit: str, slower: bool, gap_s: int, cut: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = _new(tmp_path_factory, "mat")
+    titles = [*others[:at], "ECG", *others[at:]]
+    ecg = MV[rate] * 1000 / UV_PER[unit]
+    blocks = [ecg[:cut], ecg[cut:]] if cut else [ecg]
+    starts, ends, rates, pieces, done = [], [], [], [], 0
+    for title in titles:  # LabChart writes all blocks of a channel, or all channels of a block
+        own = rate if title == "ECG" or not slower else 100
+        parts = [b if title == "ECG" else np.full(len(b) * own // rate, 37.0) for b in blocks]
+        pieces += parts
+        edges = done + np.cumsum([0, *map(len, parts)])
+        done = int(edges[-1])
+        starts.append(edges[:-1] + 1.0)
+        ends.append(edges[1:] + 0.0)
+        rates.append([float(own)] * len(blocks))
+    days = 738000.4 + np.array([0.0, (cut / rate + gap_s) / 86400])[: len(blocks)]
+    scipy.io.savemat(path, {
+        "data": np.concatenate(pieces)[None], "datastart": np.array(starts), "dataend": np.array(ends),
+        "samplerate": np.array(rates), "titles": np.array(titles), "unittext": np.array(["mmHg", unit]),
+        "unittextmap": np.array([[2.0 if title == "ECG" else 1.0] * len(blocks) for title in titles]),
+        "blocktimes": days[None], "tickrate": np.full((1, len(blocks)), float(rate)), "com": np.zeros((0, 5)),
+    })  # fmt: skip
+    recording = read_recording(path)
+    gap = round(gap_s * rate) if cut else 0
+    assert (recording.rate_hz, recording.leads) == (rate, ("ECG",))
+    assert recording.samples.shape == (1, len(ecg) + gap)
+    got = np.delete(recording.samples[0], np.s_[cut : cut + gap])
+    assert (recording.samples[0, cut : cut + gap] == NO_VALUE).all()
+    assert np.allclose(got * recording.uv_per_unit, MV[rate] * 1000, atol=1.0)
+
+
+def test_an_export_of_labchart_that_contradicts_itself_is_one_error(tmp_path: Path) -> None:
+    held = {"data": MV[200][None], "datastart": np.array([[1.0]]), "dataend": np.array([[9e3]]), "samplerate": 200.0}
+    scipy.io.savemat(tmp_path / "x.mat", held)
+    assert message_of(tmp_path / "x.mat") == (
+        "x.mat: expected 9000 samples of all channels, at rates above 0; got 2400"
+    )
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    others=st.lists(st.sampled_from(OTHERS), min_size=1, max_size=3, unique=True), at=st.integers(0, 3),
+    names=st.sampled_from(["labels", "titles_block1", "channels", "EEG.chanlocs.labels"]), turned=st.booleans(),
+    rate=st.sampled_from(["isi", "fsample", "EEG.srate"]), npz=st.booleans(),
+)  # fmt: skip
+def test_what_the_names_of_the_rows_call_another_quantity_is_no_lead(
+    others: list[str], at: int, names: str, turned: bool, rate: str, npz: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    titles = [*others[:at], "ECG", *others[at:]]
+    rng = np.random.default_rng(len(others))
+    rows = np.stack([MV[400] if title == "ECG" else rng.uniform(-1, 1, len(MV[400])) for title in titles])
+    stated: dict[str, object] = {"isi": 2.5, "isi_units": "ms"} if rate == "isi" else {rate.rpartition(".")[2]: 400.0}
+    npz = npz and "." not in names
+    if "." in names:
+        places = np.array([(title,) for title in titles], [("labels", "O")])
+        held = {"EEG": {"data": rows.T if turned else rows, "chanlocs": places}, **stated}
+    else:
+        held = {"data": rows.T if turned else rows, names: np.array(titles), **stated}
+    path = _new(tmp_path_factory, "npz" if npz else "mat")
+    np.savez(path, **held) if npz else scipy.io.savemat(path, held)
+    recording = read_recording(path)
+    assert (recording.rate_hz, recording.leads) == (400, ("ECG",))
+    assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400] * 1000, atol=1.0)
+
+
+def test_a_clock_alone_is_no_ecg(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", time=np.arange(4000) / 400, fs=400)
+    assert message_of(tmp_path / "x.npz") == "x.npz: expected an array of samples; got 'time' alone, which is a clock"
+
+
+def test_samples_of_nwb_are_multiplied_by_their_conversion(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="needs h5py (pip install 'beatwire[formats]')")
+    with h5py.File(tmp_path / "x.nwb", "w") as file:
+        series = file.create_group("acquisition/ECG")
+        data = series.create_dataset("data", data=np.rint(MV[400] * 400).astype(np.int16))
+        data.attrs["conversion"], data.attrs["unit"] = 2.5e-6, "volts"
+        series.create_dataset("starting_time", data=0.0).attrs["rate"] = 400.0
+    recording = read_recording(tmp_path / "x.nwb")
+    assert (recording.rate_hz, recording.samples.shape) == (400, (1, len(MV[400])))
+    assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400] * 1000, atol=2.6)
