@@ -1,5 +1,6 @@
 """Arrays as LabChart, AcqKnowledge, EEGLAB and NWB hold them: the ECG of each by its name, rate, unit and place."""
 
+import json
 from itertools import count
 from pathlib import Path
 
@@ -96,9 +97,55 @@ def test_what_the_names_of_the_rows_call_another_quantity_is_no_lead(
     assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400] * 1000, atol=1.0)
 
 
-def test_a_clock_alone_is_no_ecg(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", time=np.arange(4000) / 400, fs=400)
-    assert message_of(tmp_path / "x.npz") == "x.npz: expected an array of samples; got 'time' alone, which is a clock"
+@pytest.mark.parametrize("name", ["time", "rpeaks", "hr", "resp", "PPG", "rr", "acc_x"])
+def test_a_clock_or_another_quantity_alone_is_no_ecg(name: str, tmp_path: Path) -> None:
+    is_clock = name in ("time", "rpeaks")
+    np.savez(tmp_path / "x.npz", **{name: np.arange(4000) / 400 if is_clock else MV[400]}, fs=400)
+    why = "a clock or a count" if is_clock else "another quantity, by its name: choose with --column"
+    assert message_of(tmp_path / "x.npz") == f"x.npz: expected an array of ECG; got {name!r} alone ({why})"
+    if not is_clock:
+        assert read_recording(tmp_path / "x.npz", column=name).samples.shape == (1, len(MV[400]))
+        np.save(tmp_path / f"{name}.npy", MV[400])  # what a file is called says nothing
+        assert read_recording(tmp_path / f"{name}.npy", fs=400).samples.shape == (1, len(MV[400]))
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    recordings=st.integers(2, 20), leads=st.integers(2, 12), first=st.booleans(),
+    beside=st.sampled_from(["y", "exam_id"]), kind=st.sampled_from(["npz", "mat", "h5"]),
+)  # fmt: skip
+def test_an_array_of_many_recordings_is_refused_and_what_is_beside_it_is_no_lead(
+    recordings: int, leads: int, first: bool, beside: str, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shape = (recordings, 300, leads) if first else (recordings, leads, 300)
+    held = {
+        "tracings": np.random.default_rng(leads).uniform(-1, 1, shape),
+        beside: np.arange(recordings) ** 2 % 7 + 0.5,
+    }
+    path = _new(tmp_path_factory, kind)
+    if kind == "npz":
+        np.savez(path, **held)
+    elif kind == "mat":
+        scipy.io.savemat(path, held)
+    else:
+        h5py = pytest.importorskip("h5py", reason="needs h5py (pip install 'beatwire[formats]')")
+        with h5py.File(path, "w") as file:
+            for name, values in held.items():
+                file[name] = values
+    got = f"'tracings', of the shape {list(shape)}: save one recording of it alone"
+    assert message_of(path, fs=400) == f"{path.name}: expected one recording, [leads, n]; got {got}"
+
+
+def test_the_samples_of_kardia_are_in_its_resolution(tmp_path: Path) -> None:
+    samples = {
+        "leadI": np.rint(MV[200] * 2000).astype(int).tolist(),
+        "leadII": np.rint(MV[200] * 1000).astype(int).tolist(),
+    }
+    stated = {"frequency": 200, "mainsFrequency": 60, "amplitudeResolution": 500}
+    (tmp_path / "x.json").write_text(json.dumps({"data": {"samples": samples, **stated}}))
+    recording = read_recording(tmp_path / "x.json")
+    assert (recording.rate_hz, recording.leads) == (200, ("leadI", "leadII"))
+    assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[200] * 1000, atol=1.0)
 
 
 def test_samples_of_nwb_are_multiplied_by_their_conversion(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.columns.names import Meaning, meaning
+from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.several import one_of_several
@@ -115,8 +115,8 @@ def recording_of_arrays(
     fs, notes = stated_rate(where, arrays, fs)
     each = [] if gain is not None else stated_units(arrays)
     units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
-    if (uv := uv_per_unit_of(units or "")) and (conversion := stated_conversion(arrays)):
-        gain, units, each = 1000.0 / (uv * conversion), None, []
+    if (converted := _converted(units, arrays)) is not None:
+        gain, units, each = converted, None, []
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
@@ -128,10 +128,10 @@ def recording_of_arrays(
     beside = {n for n, a in numeric.items() if n not in best and a.ndim == 2}
     clocks = {n: np.ravel(a) for n, a in arrays.items() if _is_clock(a, longest)}
     samples = {n: a for n, a in numeric.items() if max(a.shape) == longest and n not in beside}
+    if not wanted:
+        _check_that_it_is_one(where, arrays, samples)
     samples |= clocks if samples else {}
-    if no_clock := [n for n, a in arrays.items() if a.dtype.kind in "Mm" and a.size > 1 and n not in clocks]:
-        notes.append(f"left out: {', '.join(map(repr, no_clock))} (times, but not one a sample that rises)")
-    notes += _left_out(numeric, samples, longest)
+    notes += [*_no_clocks(arrays, clocks), *_left_out(numeric, samples, longest)]
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
         samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and _rises(a))}
         column = None
@@ -167,28 +167,61 @@ def recording_of_arrays(
             np.ascontiguousarray(rows), fs, leads=given, units=units, gain=gain, column=column, where=where
         )
     elif rows is None and len(samples) == 1 and (units or not each):
-        ((name, one),) = samples.items()
-        column = None if column == name else column
-        called = (stated_names(arrays, 1) or [_lead_name(where, path.stem, name, one)])[0]
-        recording = from_array({called: one} if called else one, fs, units=units, gain=gain, column=column, where=where)
+        recording = _of_one(path, samples, stated_names(arrays, 1), fs, units, gain, column)
     else:
         leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
         recording = from_array({**samples, **dict(leads)}, fs, units=units, gain=gain, column=column, where=where)
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
 
 
-def _lead_name(where: str, stem: str, name: str, values: Any) -> str:
-    """Return the name of the only array if it is that of a lead or a voltage, and not that of its file; else none.
+def _of_one(
+    path: Path, samples: Mapping[str, Any], names: list[str] | None, fs: float | None, units: str | None,
+    gain: float | None, column: str | None,
+) -> Recording:  # fmt: skip
+    """Return the recording of the only array, which has the name that is stated, or its own."""
+    ((name, one),) = samples.items()
+    if column is None and name != path.stem:  # what a file is called says nothing
+        _check_that_it_may_be_ecg(path.name, name, one)
+    column = None if column == name else column
+    called = names[0] if names else _lead_name(path.stem, name)
+    held = {called: one} if called else one
+    return from_array(held, fs, units=units, gain=gain, column=column, where=path.name)
 
-    Raises
-    ------
-    UserError
-        It is a clock.
-    """
+
+def _lead_name(stem: str, name: str) -> str:
+    """Return the name of the only array if it is that of a lead or a voltage, and not that of its file; else none."""
     last = name.rpartition(".")[2]
-    if meaning(last) is Meaning.TIME and _rises(values):
-        raise UserError(f"{where}: expected an array of samples; got {name!r} alone, which is a clock")
     return last if name != stem and meaning(last) in (Meaning.LEAD, Meaning.VOLTAGE) else ""
+
+
+def _check_that_it_may_be_ecg(where: str, name: str, values: Any) -> None:
+    """Raise UserError if the only array of a file is called like another quantity, or is a clock or a count by name."""
+    last = name.rpartition(".")[2]
+    is_clock = meaning(last) in (Meaning.TIME, Meaning.OTHER) and _rises(values)
+    if is_clock or is_quantity(last):
+        why = "a clock or a count" if is_clock else "another quantity, by its name: choose with --column"
+        raise UserError(f"{where}: expected an array of ECG; got {name!r} alone ({why})")
+
+
+def _check_that_it_is_one(where: str, arrays: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
+    """Raise UserError if an array of three dimensions holds more numbers than those that would be leads."""
+    most = max((a.size for a in samples.values()), default=0)
+    for name, a in arrays.items():
+        if a.dtype.kind in "iuf" and np.squeeze(a).ndim > 2 and a.size > most:
+            got = f"{name!r}, of the shape {list(a.shape)}"
+            raise UserError(f"{where}: expected one recording, [leads, n]; got {got}: save one recording of it alone")
+
+
+def _converted(units: str | None, arrays: Mapping[str, Any]) -> float | None:
+    """Return the numbers in a millivolt by a unit and a conversion to it; None if both are not stated."""
+    uv, conversion = uv_per_unit_of(units or ""), stated_conversion(arrays)
+    return 1000.0 / (uv * conversion) if uv and conversion else None
+
+
+def _no_clocks(arrays: Mapping[str, Any], clocks: Mapping[str, Any]) -> list[str]:
+    """Return a note about arrays of times that are no clock."""
+    left = [n for n, a in arrays.items() if a.dtype.kind in "Mm" and a.size > 1 and n not in clocks]
+    return [f"left out: {', '.join(map(repr, left))} (times, but not one a sample that rises)"] if left else []
 
 
 def _is_clock(times: Any, length: int) -> bool:

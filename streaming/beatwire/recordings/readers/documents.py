@@ -98,10 +98,12 @@ def _as_array(where: str, name: str, value: Any) -> Any:
 
 
 def _stated_gain(arrays: Mapping[str, Any]) -> float | None:
-    """Return the units in a millivolt that a document of ours, or of Fitbit and Google Health, states."""
+    """Return the units in a millivolt that a document of ours, or of Fitbit, Google Health or Kardia, states."""
     numbers = {name.rpartition(".")[2]: float(a) for name, a in arrays.items() if a.dtype.kind in "iuf" and a.ndim == 0}
     if numbers.get("uv_per_unit", 0.0) > 0:
         return 1000.0 / numbers["uv_per_unit"]
+    if numbers.get("amplitudeResolution", 0.0) > 0 and "mainsFrequency" in numbers:  # of Kardia, in nanovolts
+        return 1e6 / numbers["amplitudeResolution"]
     found = [number for name, number in numbers.items() if _SCALING.fullmatch(name) and number > 0]
     return found[0] if found and any(_WAVEFORM.fullmatch(name.rpartition(".")[2]) for name in arrays) else None
 
