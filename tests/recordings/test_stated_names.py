@@ -111,6 +111,22 @@ def test_a_column_that_a_table_of_one_lacks_is_refused(wanted: str, tmp_path_fac
             assert as_recording(source, RATE_HZ, column=right).leads == ("II",)
 
 
+@pytest.mark.parametrize("name", ["bpm", "ppg", "resp", "rr"])
+@pytest.mark.parametrize("kind", ["json", "parquet", "feather"])
+def test_the_only_column_of_a_file_is_no_ecg_if_it_is_called_like_another_quantity(
+    name: str, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"named{next(NUMBER)}.{kind}"
+    table = pd.DataFrame({name: MV})
+    table.to_json(path, orient="records") if kind == "json" else getattr(table, f"to_{kind}")(path)
+    assert message_of(path, fs=RATE_HZ) == (
+        f"{path.name}: expected a column of ECG; column {name!r} is none (another quantity, by its name) "
+        "(choose with --column)"
+    )
+    assert read_recording(path, fs=RATE_HZ, column=name).leads == (name,)
+    assert as_recording(table, RATE_HZ).leads == (name,)  # in memory it was chosen
+
+
 @settings(max_examples=draws(20), deadline=None)
 @given(
     hour=st.integers(0, 3), gap_s=st.sampled_from([3600.0, 3600.0, 3000.0, 4200.0]), zone=st.booleans(),

@@ -23,7 +23,7 @@ from beatwire.recordings.columns.behaviour import FEWEST_ROWS, RISING, Behaviour
 from beatwire.recordings.columns.count import beside_clock, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.columns.names import UV_PER, is_time_name, is_unscaled, without_unit
+from beatwire.recordings.columns.names import UV_PER, is_quantity, is_time_name, is_unscaled, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
@@ -102,7 +102,7 @@ def _from_array(
     given = None if leads is None else list_of_names("leads", leads, max(MAX_LEADS, len(columns.values)))
     place = where or "analyze"
     try:
-        table, roles = _roles(place, columns, given, column, rate_hz)
+        table, roles = _roles(place, columns, given, column, rate_hz, in_file=where is not None)
         order, order_notes = row_order(table, roles)
         if order is not None:
             columns, table = columns.of_rows(order), table.of_rows(order)
@@ -171,7 +171,7 @@ def uv_per_value(units: Any, gain: Any) -> list[float] | None:
 
 
 def _roles(
-    place: str, columns: Columns, given: list[str] | None, column: str | None, fs: float | None
+    place: str, columns: Columns, given: list[str] | None, column: str | None, fs: float | None, *, in_file: bool
 ) -> tuple[Table, Roles]:
     """Return the columns with an index before them, if there is one that rises, and their roles."""
     rows = len(columns.values)
@@ -196,6 +196,9 @@ def _roles(
     if columns.names or len(table.names) > rows:
         if len(table.names) > 1 or columns.kinds[0]:
             return table, roles_of(place, table, column=column, fs=fs)
+        if column is None and in_file and is_quantity(names[0]):
+            got = f"column {names[0]!r} is none (another quantity, by its name) (choose with --column)"
+            raise UserError(f"{place}: expected a column of ECG; {got}")
         if column is not None:
             find_leads(place, [names[0] if column in names else without_unit(names[0])], column, "column")
         return table, Roles((0,), None, None)
