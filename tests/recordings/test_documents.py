@@ -164,3 +164,11 @@ def test_files_and_streams_of_arrow_are_tables(tmp_path: Path) -> None:
     assert_is_ecg(tmp_path / "d.arrows")
     (tmp_path / "e.feather").write_bytes((tmp_path / "a.feather").read_bytes()[:-99])
     assert message_of(tmp_path / "e.feather").startswith("e.feather: expected an Arrow table; got: ")
+
+
+@pytest.mark.parametrize("depth", [6, 33, 64, 490])
+def test_lists_and_objects_within_each_other_are_one_error(depth: int, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"fs": 250, "ecg": ' + "[" * depth + "1, 2" + "]" * depth + "}")
+    assert "expected a list of numbers in 'ecg'; got lists" in message_of(tmp_path / "x.json")
+    (tmp_path / "y.json").write_text('{"a": [' * depth + "[1, 2]" + "]}" * depth)
+    assert message_of(tmp_path / "y.json").startswith("y.json: expected ")

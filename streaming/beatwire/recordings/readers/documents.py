@@ -49,11 +49,14 @@ def read_json(path: Path, fs: float | None, column: str | None, gain: float | No
         got = f"{size >> 20} MiB: save its samples as CSV or Parquet"
         raise UserError(f"{where}: expected JSON of at most {MOST_BYTES >> 20} MiB; got {got}")
     document, notes = _parsed(where, path.read_bytes())
-    sampled = signals_of(path, document, fs)
-    if sampled is not None:
-        return sampled
-    document, column = one_of_several(where, document, column)
-    return recording_of(path, document, notes, fs, column, gain)
+    try:
+        sampled = signals_of(path, document, fs)
+        if sampled is not None:
+            return sampled
+        document, column = one_of_several(where, document, column)
+        return recording_of(path, document, notes, fs, column, gain)
+    except RecursionError:
+        raise UserError(f"{where}: expected samples in JSON; got objects within objects, hundreds deep") from None
 
 
 def recording_of(
@@ -90,11 +93,13 @@ def recording_of(
 
 
 def _as_array(where: str, name: str, value: Any) -> Any:
-    try:
-        return np.asarray(value)
-    except ValueError:
-        got = "lists among numbers, or lists of several lengths"
-        raise UserError(f"{where}: expected a list of numbers in {name!r}; got {got}") from None
+    got = "lists among numbers, or lists of several lengths"
+    with suppress(ValueError):
+        found = np.asarray(value)
+        if found.ndim <= _DEEPEST:
+            return found
+        got = f"lists within lists, {found.ndim} deep"
+    raise UserError(f"{where}: expected a list of numbers in {name!r}; got {got}")
 
 
 def _stated_gain(arrays: Mapping[str, Any]) -> float | None:
