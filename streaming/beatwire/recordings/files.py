@@ -6,7 +6,7 @@ In:  the name of a source. Out: paths, whether they exist or not
 from pathlib import Path
 from urllib.parse import unquote
 
-from beatwire.recordings.places import is_address, is_synthetic
+from beatwire.recordings.places import bids_json, is_address, is_synthetic
 
 _LOCAL = ("file://", "local://")  # addresses of fsspec that are paths
 _OF_A_RECORD = (".hea", ".dat", ".mat", ".atr")  # of a WFDB record, beside the files that its header names
@@ -24,7 +24,7 @@ def source_files(source: str | Path) -> list[Path]:
     -------
     list of Path
         The file itself; of a WFDB record its header, the signals and segments that the header names, and its reference
-        annotations (.atr), which ``report`` shows.
+        annotations (.atr), which ``report`` shows; of a table of BIDS its JSON.
     """
     name = str(source)
     local = next((name[len(start) :] for start in _LOCAL if name.startswith(start)), None)
@@ -35,7 +35,8 @@ def source_files(source: str | Path) -> list[Path]:
     for header in (path.with_name(path.name + ".hea"), path.with_suffix(".hea")) if path.name else ():
         if header.is_file():
             _add_record(header, found)
-    return [path, *found]
+    beside = bids_json(path)
+    return [path, *([beside] if beside else []), *found]
 
 
 def _add_record(header: Path, found: list[Path]) -> None:

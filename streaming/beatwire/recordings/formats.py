@@ -72,10 +72,13 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
             raise UserError(
                 f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none"
             )
+        from beatwire.recordings.readers.bids import read_bids, sidecar_of
         from beatwire.recordings.readers.listed import has_lists, read_listed  # with pandas, as the reader of tables
 
         if has_lists(path):
             return read_listed(path, fs, column, gain)
+        if (beside := sidecar_of(path)) is not None:
+            return read_bids(path, beside, fs, column, gain)
         return None
     read = reader_of(path.name, found)
     return read(path) if found in (EDF, BDF, DICOM, BIOPAC) else read(path, fs, column, gain)

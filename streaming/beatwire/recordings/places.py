@@ -52,6 +52,7 @@ _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines
 GZIP = b"\x1f\x8b"
 SHORT_BYTES = 256  # by which the formats that are read are told
 _SHOWN = 200  # letters of a path in an error
+_BIDS = re.compile(r"(.*_(?:physio|stim|ecg))\.tsv(?:\.gz)?", re.IGNORECASE)
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
 
@@ -67,6 +68,16 @@ def is_address(source: str) -> bool:
     (True, False, False)
     """
     return _ADDRESS.match(source) is not None
+
+
+def bids_json(path: Path) -> Path | None:
+    """Return the path of the JSON that BIDS has beside a table; None if a path is not that of such a table.
+
+    >>> bids_json(Path("sub-01_physio.tsv.gz")), bids_json(Path("sub-01_physio.csv"))
+    (PosixPath('sub-01_physio.json'), None)
+    """
+    found = _BIDS.fullmatch(path.name)
+    return path.with_name(f"{found[1]}.json") if found else None
 
 
 def check_folder(folder: Path) -> None:
