@@ -88,7 +88,9 @@ def test_the_missing_part_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     )
     assert message_of(tmp_path / "r1", lead="V1") == "r1: expected one of its leads, 0 'MLII', 1 'V5'; got 'V1'"
     (tmp_path / "r1.hea").rename(tmp_path / "r2.hea")
-    assert message_of(tmp_path / "r1.dat").endswith("r1.dat: expected its WFDB header r1.hea beside it; there is none")
+    assert message_of(tmp_path / "r1.dat").endswith(
+        "r1.dat: expected its WFDB header r1.hea beside it; there is none (of raw samples, save an array as .npy)"
+    )
     (tmp_path / "r1.dat").unlink()
     assert message_of(tmp_path / "r2") == "r2: expected r1.dat beside its header; there is none"
     (tmp_path / "r3.hea").write_text("this is not a header\n")

@@ -5,6 +5,7 @@ import struct
 import zipfile
 from itertools import count
 
+import numpy as np
 import pytest
 from beatwire.recordings import read_recording
 from draws import draws
@@ -89,3 +90,20 @@ def test_a_table_whose_first_name_stands_in_angle_brackets_is_read(
     path = tmp_path_factory.getbasetemp() / f"u{next(NUMBER)}.csv"
     path.write_text(f"{name},<II>\n" + "".join(f"{v / 1000},{v / 500}\n" for v in SAMPLES))
     assert read_recording(path, fs=250).samples.shape == (2, len(SAMPLES))
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    kind=st.sampled_from(["<i2", ">i2", "<i4", "<f4", "<f8"]), ending=st.sampled_from(["bin", "csv", "ecg", "dat"]),
+    leads=st.integers(1, 3), scale=st.sampled_from([0.001, 1.0]),
+)  # fmt: skip
+def test_raw_samples_are_never_read_and_the_error_says_what_to_do(
+    kind: str, ending: str, leads: int, scale: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"u{next(NUMBER)}.{ending}"
+    values = np.array(SAMPLES * leads) * 1.0
+    values = values * scale + np.random.default_rng(leads).normal(0, scale, len(values)) if kind[1] == "f" else values
+    path.write_bytes(values.astype(kind).tobytes())
+    message = message_of(path, fs=500)
+    assert "raw samples" in message
+    assert ".npy" in message

@@ -27,6 +27,7 @@ from beatwire.recordings.places import (
     Format,
     by_content,
     head_of,
+    no_header,
     wfdb_record,
 )
 from beatwire.recordings.record import Recording
@@ -69,9 +70,7 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         found = JSON
     if found is None:
         if path.suffix in WFDB_SUFFIXES and b"\0" in head:
-            raise UserError(
-                f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none"
-            )
+            raise no_header(path)
         from beatwire.recordings.readers.bids import read_bids, sidecar_of
         from beatwire.recordings.readers.listed import has_lists, read_listed  # with pandas, as the reader of tables
 

@@ -129,8 +129,15 @@ def wfdb_record(path: Path) -> Path | None:
     if beside.exists() and (path.suffix in WFDB_SUFFIXES or _names(beside, path.name)):
         return path.with_suffix("")
     if path.suffix in (".dat", ".atr") and not beside.exists() and _may_be_signal(head_of(path)):
-        raise UserError(f"{path}: expected its WFDB header {beside.name} beside it; there is none")
+        raise no_header(path)
     return None
+
+
+def no_header(path: Path) -> UserError:
+    """Return the error of a file that may be one of a WFDB record, without its header."""
+    header = path.with_suffix(".hea").name
+    raw = "of raw samples, save an array as .npy"
+    return UserError(f"{path}: expected its WFDB header {header} beside it; there is none ({raw})")
 
 
 def _may_be_signal(head: bytes) -> bool:

@@ -50,6 +50,7 @@ from beatwire.tables import encoding_of, open_bytes
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
 _MOST = 0.9  # of the rows are numbers alone: the others are no rows
 _SAMPLE_LINES = 400  # by which the dialect is found
+_STRANGE = re.compile(r"[\0-\x08\x0e-\x1b\x80-\uffff]")  # most are no letters of a table
 _EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
 
 
@@ -286,12 +287,10 @@ def _first_lines(path: Path) -> list[str]:
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
     text = head.decode(encoding_of(head[:65536]), errors="replace").removeprefix("\ufeff")
-    text = text.rstrip("\0")  # a logger that lost its power leaves zeros
-    if text.count("\0") > 0.05 * len(text):
-        raise UserError(
-            f"{path.name}: expected a recording of a known format; got another binary file: convert it to EDF or CSV, "
-            "raw samples to .npy (a WFDB record is named by its header, x.hea)"
-        )
+    text = text.rstrip("\0") or text  # a logger that lost its power leaves zeros behind it
+    if "\0" in text and len(_STRANGE.findall(text)) > 0.05 * len(text):
+        to = "convert it to EDF or CSV, raw samples to .npy (of WFDB, name the header x.hea)"
+        raise UserError(f"{path.name}: expected a recording of a known format; got another binary file: {to}")
     if "\0" in text:
         line = len(re.split(r"\r\n|\r|\n", text[: text.index("\0")]))
         raise UserError(f"{path.name}: line {line}: expected text; got a zero byte")
