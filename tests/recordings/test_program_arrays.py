@@ -158,3 +158,34 @@ def test_samples_of_nwb_are_multiplied_by_their_conversion(tmp_path: Path) -> No
     recording = read_recording(tmp_path / "x.nwb")
     assert (recording.rate_hz, recording.samples.shape) == (400, (1, len(MV[400])))
     assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400] * 1000, atol=2.6)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    name=st.sampled_from(["adc_gain", "gain", "resolution", "scale", "lsb_uv", "sensitivity"]),
+    unit=st.sampled_from(["mV", "uV", "V"]), kind=st.sampled_from(["json", "npz", "mat"]), counts=st.booleans(),
+    leads=st.integers(1, 2), differ=st.booleans(),
+)  # fmt: skip
+def test_a_factor_beside_whole_numbers_is_used_or_said(
+    name: str, unit: str, kind: str, counts: bool, leads: int, differ: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    differ = differ and leads > 1
+    per_mv = 2000.0
+    factor = per_mv * UV_PER[unit] / 1000 if name == "adc_gain" else 200.0
+    values = np.rint(MV[200] * per_mv) if counts else MV[200] * 1000 / UV_PER[unit] + 1e-7
+    held = {
+        "ecg": np.stack([values] * leads) if leads > 1 else values, "fs": 200.0, "units": unit,
+        name: np.array([factor, factor / 2]) if differ else factor,
+    }  # fmt: skip
+    path = _new(tmp_path_factory, kind)
+    if kind == "json":
+        path.write_text(json.dumps({n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in held.items()}))
+    elif kind == "npz":
+        np.savez(path, **held)
+    else:
+        scipy.io.savemat(path, held)
+    recording = read_recording(path)
+    is_said = any(note.startswith(f"not used: its {name!r} of ") for note in recording.notes)
+    if counts and name == "adc_gain" and not differ and factor != 1:
+        assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[200] * 1000, atol=1.1)
+    assert is_said is (counts and factor != 1 and (name != "adc_gain" or differ))

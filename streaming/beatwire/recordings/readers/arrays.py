@@ -21,7 +21,13 @@ from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.several import one_of_several
-from beatwire.recordings.readers.stated import stated_conversion, stated_names, stated_rate, stated_units
+from beatwire.recordings.readers.stated import (
+    stated_conversion,
+    stated_factors,
+    stated_names,
+    stated_rate,
+    stated_units,
+)
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 from beatwire.recordings.signals import Signals
 
@@ -115,8 +121,10 @@ def recording_of_arrays(
     fs, notes = stated_rate(where, arrays, fs)
     each = [] if gain is not None else stated_units(arrays)
     units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
-    if (converted := _converted(units, arrays)) is not None:
-        gain, units, each = converted, None, []
+    if gain is None:
+        gain, gain_notes = _converted(units, arrays)
+        units, each = (units, each) if gain is None else (None, [])
+        notes += gain_notes
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
@@ -212,10 +220,27 @@ def _check_that_it_is_one(where: str, arrays: Mapping[str, Any], samples: Mappin
             raise UserError(f"{where}: expected one recording, [leads, n]; got {got}: save one recording of it alone")
 
 
-def _converted(units: str | None, arrays: Mapping[str, Any]) -> float | None:
-    """Return the numbers in a millivolt by a unit and a conversion to it; None if both are not stated."""
-    uv, conversion = uv_per_unit_of(units or ""), stated_conversion(arrays)
-    return 1000.0 / (uv * conversion) if uv and conversion else None
+def _converted(units: str | None, arrays: Mapping[str, Any]) -> tuple[float | None, list[str]]:
+    """Return the numbers in a millivolt by a conversion to a unit, None if there is none, and a note on other factors.
+
+    ``adc_gain``, beside counts, is that of WFDB: counts in a unit. What a ``gain`` or a ``scale`` means is not known.
+    """
+    uv = uv_per_unit_of(units or "") or 0.0
+    if uv and (conversion := stated_conversion(arrays)):
+        return 1000.0 / (uv * conversion), []
+    factors = stated_factors(arrays)
+    if not factors or not all(_is_whole(a) for a in arrays.values() if a.dtype.kind in "iuf" and a.size > MAX_LEADS):
+        return None, []
+    ((name, numbers), *others) = factors.items()
+    if uv and not others and name.casefold() == "adc_gain" and len(numbers) == 1 and numbers[0] > 0:
+        return numbers[0] * 1000.0 / uv, [f"{numbers[0]:g} counts in a {units}, by its {name!r}"]
+    listed = ", ".join(f"{name!r} of {' and '.join(f'{n:g}' for n in numbers)}" for name, numbers in factors.items())
+    return None, [f"not used: its {listed}: if its numbers are counts, give --gain, units per millivolt"]
+
+
+def _is_whole(values: Any) -> bool:
+    """Return True if numbers have no fractions."""
+    return values.dtype.kind in "iu" or bool((np.isnan(values) | (values == np.rint(values))).all())
 
 
 def _no_clocks(arrays: Mapping[str, Any], clocks: Mapping[str, Any]) -> list[str]:

@@ -32,6 +32,9 @@ _LEADS = re.compile(
 _NAMES = re.compile(
     r"(?:names?|labels?|titles?)(?:_block\d+)?", re.IGNORECASE
 )  # of several leads; one may be a person's
+_FACTOR = re.compile(
+    rf"{_RECORDING}(?:adc_?|digital_?)?(?:gain|resolution|sensitivity|scale|lsb(?:_?[mun]v)?)s?", re.IGNORECASE
+)
 _UNITS = re.compile(rf"{_RECORDING}units?", re.IGNORECASE)
 
 
@@ -121,6 +124,13 @@ def stated_conversion(arrays: Mapping[str, Any]) -> float | None:
     """Return the one number by which samples are multiplied to have their unit, as NWB states it; None if none."""
     found = {float(np.ravel(a)[0]) for n, a in arrays.items() if _last(n) == "conversion" and len(_numbers(a)) == 1}
     return found.pop() if len(found) == 1 and min(found) > 0 else None
+
+
+def stated_factors(arrays: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return the different numbers that are called like a factor of samples, and are not 1, by their names."""
+    found = {_last(n): _numbers(a) for n, a in arrays.items() if _FACTOR.fullmatch(_last(n))}
+    known = {n: list(dict.fromkeys(several)) for n, several in found.items()}
+    return {n: several for n, several in known.items() if any(one not in (0.0, 1.0) for one in several)}
 
 
 def stated_names(arrays: Mapping[str, Any], count: int) -> list[str] | None:
