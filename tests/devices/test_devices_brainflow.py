@@ -1,6 +1,10 @@
 """BrainFlow's synthetic board, read as ``beatwire feed brainflow:SYNTHETIC`` does."""
 
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from beatwire.errors import UserError
@@ -41,3 +45,17 @@ def test_a_board_that_is_unknown_or_away_is_one_line() -> None:
         open_source("brainflow:cyton?colour=red", Options())
     with pytest.raises(DeviceAwayError, match="CYTON_BOARD"):
         open_source("brainflow:cyton?serial_port=/dev/no-such-port", Options()).describe()
+
+
+@pytest.mark.parametrize("kind", ["DeprecationWarning", "UserWarning"])
+def test_what_setuptools_says_of_itself_is_no_error_of_the_reader(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "pkg_resources.py").write_text(
+        "import importlib, pathlib, warnings\n"
+        f"warnings.warn('pkg_resources is deprecated as an API', {kind}, stacklevel=2)\n"
+        "def resource_filename(name, path):\n"
+        "    return str(pathlib.Path(importlib.import_module(name).__file__).parent / path)\n"
+    )
+    command = [sys.executable, "-W", f"error::{kind}", "-c", "import beatwire_producers.devices.readers.brainflow"]
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -57,6 +57,15 @@ def test_the_extras_are_those_of_the_package() -> None:
     }
 
 
+def test_every_dependency_has_a_least_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = [
+        *project["dependencies"],
+        *(text for texts in project["optional-dependencies"].values() for text in texts),
+    ]
+    assert [text for text in listed if not re.search(r">=|==|^beatwire\[", text)] == []
+
+
 def test_a_missing_distribution_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(doctor.EXTRAS, "bench", ("rivals", ("numpy", "no-such-distribution")))
     partly = doctor.installed_extra("bench")

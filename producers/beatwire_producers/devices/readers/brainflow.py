@@ -21,7 +21,9 @@ from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", UserWarning)  # its first call asks setuptools for its folder
+    # Its first call asks setuptools for its folder, which warns: in older versions by a DeprecationWarning.
+    for warning in (DeprecationWarning, UserWarning):
+        warnings.simplefilter("ignore", warning)
     from brainflow.board_shim import BoardIds, BoardShim, BrainFlowError, BrainFlowInputParams
 
     BoardShim.disable_board_logger()
