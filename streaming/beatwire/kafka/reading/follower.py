@@ -6,23 +6,29 @@ so any number of followers may read, and each may come and go.
 
 As `beatwire.kafka.consuming.client` explains, librdkafka can lose its broker for good. So a follower that has received
 nothing for a while compares its positions with the ends of the topics, and replaces its consumer if messages wait.
+
+A topic that was deleted and created anew is read from its beginning. librdkafka goes back by itself only if its old
+position lies behind the new end; its own position does not. So positions are those of the messages returned, and the
+ids of the topics are compared.
 """
 
 import threading
 import time
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import Future
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription  # type: ignore[attr-defined]
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import UNREACHABLE, Cluster
 from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors, stamped_us
 from beatwire.kafka.reachability import Reachability
+from beatwire.kafka.reading.topic_ids import answered_ids, request_ids
 from beatwire.records import RawTick
 
 BEGINNING, END = "beginning", "end"
@@ -68,6 +74,10 @@ class Follower:
         self._at: dict[tuple[str, int], int] = {}
         self._reports_ends = ends
         self._end_seen: dict[tuple[str, int], int] = {}
+        self._ids: dict[str, str] = {}  # of the topics, where the broker gives some
+        self._asked: Mapping[str, Future[TopicDescription]] = {}  # requests for them
+        self._found: set[tuple[str, int]] = set()  # the partitions that exist
+        self._went_back: set[tuple[str, int]] = set()  # what has been read from the beginning since the ids were read
         self._admin: AdminClient | None = None
         self._answered_s = time.monotonic()  # when it answered last, or was opened
         self._suspect, self.connected = False, True
@@ -94,12 +104,11 @@ class Follower:
         """Request the end of the committed messages of every partition; None without an answer, or without topics."""
         if not self._at:
             return None
-        if self._admin is None:  # one without requests in flight is false
-            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+        admin = self._client()
         asked = {TopicPartition(self._cluster.topic(name), p): OffsetSpec.latest() for name, p in self._at}  # type: ignore[no-untyped-call]
         level = IsolationLevel.READ_COMMITTED
         try:
-            found = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
+            found = admin.list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
             ends = {
                 (self._cluster.name(at.topic), at.partition): future.result(_REQUEST_S).offset
                 for at, future in found.items()
@@ -109,11 +118,13 @@ class Follower:
                 self._admin = None
             return None
         self._answered_s = time.monotonic()
+        for at in [at for at, end in ends.items() if end < max(self._at[at], self._end_seen.get(at, 0))]:
+            self._at[at], self._searched_s = 0, float("-inf")  # created anew
+            self._end_seen.pop(at, None)
         return ends
 
     def has_read(self, ends: Mapping[tuple[str, int], int]) -> bool:
         """Return True if everything before `ends` has been returned."""
-        self._read_positions()
         return all(max(self._at.get(at, 0), self._end_seen.get(at, 0)) >= end for at, end in ends.items())
 
     def close(self) -> None:
@@ -134,6 +145,8 @@ class Follower:
         if now_s - self._searched_s > (_DISCOVERY_S if all_exist else _MISSING_S):
             self._searched_s = now_s
             self._discover()
+        if self._asked and all(answer.done() for answer in self._asked.values()):
+            self._take_ids()
         if not self._at:
             self._consumer.poll(wait_s)
             return []
@@ -143,6 +156,7 @@ class Follower:
             messages += self._consumer.consume(MOST_MESSAGES - 1, 0) if messages else []
         received = messages
         messages, errors = split_errors(received)
+        self._note_positions(messages)
         if errors:
             self._note_ends(received)
         for error in errors:
@@ -159,6 +173,19 @@ class Follower:
             if self._is_stuck():
                 self._replace()
         return messages
+
+    def _client(self) -> AdminClient:
+        if self._admin is None:  # one without requests in flight is false
+            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+        return self._admin
+
+    def _note_positions(self, messages: list[Message]) -> None:
+        """Set each position behind the last message."""
+        for message in messages:
+            at, offset = (self._cluster.name(message.topic() or ""), message.partition() or 0), message.offset() or 0
+            if offset < self._at.get(at, 0):
+                self._went_back.add(at)
+            self._at[at] = offset + 1
 
     def _note_ends(self, received: list[Message]) -> None:
         """Note the ends of partitions that were reached: what precedes them may be no message of a reader."""
@@ -178,17 +205,36 @@ class Follower:
             }
             if self._missing_at_first is None:
                 self._missing_at_first = set(self._begin) - {name for name, _ in found}
+            self._found = found
+            if found and not self._asked:
+                asked = {self._cluster.topic(name) for name, _ in found}
+                self._asked = request_ids(self._client(), asked, _REQUEST_S)
             new = sorted(found - set(self._at))
             if not new:
                 return
             known = {name for name, _ in self._at} | self._missing_at_first
             starts = self._starts([at for at in new if at[0] not in known])
-            self._read_positions()
         except (KafkaException, FatalError, UserError):  # tried again with the next search
             self._suspect = True
             return
         self._at |= {at: starts.get(at, 0) for at in new}
         self._assign()
+
+    def _take_ids(self) -> None:
+        """Set the positions in topics that were deleted and created anew to their beginnings."""
+        ids = {self._cluster.name(topic): of for topic, of in answered_ids(self._asked).items()}
+        self._asked = {}
+        others = {name for name, of in ids.items() if self._ids.get(name, of) != of}
+        self._ids |= ids
+        for at in [at for at in self._at if at[0] in others]:
+            self._end_seen.pop(at, None)
+            if at not in self._found:
+                del self._at[at]
+            elif at not in self._went_back:
+                self._at[at] = 0
+            self._went_back.discard(at)
+        if others:
+            self._assign()
 
     def _starts(self, new: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return the offset at which reading of each partition begins."""
@@ -214,16 +260,8 @@ class Follower:
         topic = self._cluster.topic
         self._consumer.assign([TopicPartition(topic(name), p, offset) for (name, p), offset in self._at.items()])
 
-    def _read_positions(self) -> None:
-        """Update the positions from those of the consumer."""
-        topic, name = self._cluster.topic, self._cluster.name
-        for found in self._consumer.position([TopicPartition(topic(name), p) for name, p in self._at]):
-            if found.offset >= 0:
-                self._at[name(found.topic), found.partition] = found.offset
-
     def _is_stuck(self) -> bool:
         """Return True if committed messages wait that this consumer does not receive."""
-        self._read_positions()
         try:
             for name in {name for name, _ in self._at}:
                 ends = topics.end_offsets(self._cluster, name, committed=True)
