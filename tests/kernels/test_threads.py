@@ -1,6 +1,7 @@
 """Threads that share the items of kernels: equal output for any number of them, errors, several callers."""
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from beatwire.backends.cpu import CPU
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
+from beatwire.jit.board import JOB
 from beatwire.kernels.table import OverItems
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -84,61 +86,96 @@ def mark(i: int, seen: I64, others: I64, work: I64) -> None:
     others[i] = work[0] != i
 
 
-class Marking(cpu.CpuKernels):
-    """A table with a kernel of its own."""
+def keep(i: int, rows: I64, kept: I64) -> None:
+    """Write item ``i`` to the row of ``kept`` that is its own, or to the only one, and copy what that has then."""
+    row = i if kept.shape[0] > 1 else 0
+    for k in range(200):
+        kept[row, k % 7] = i
+    rows[i] = kept[row, 0]
 
+
+def fail(i: int, at: int) -> None:
+    """Fail at one item."""
+    if i == at:
+        raise ValueError("no memory")
+
+
+class Own(cpu.CpuKernels):
+    """A table with kernels of its own."""
+
+    many = OverItems(mark, "work", grain=100)
     mark = OverItems(mark, "work", grain=1)
+    keep = OverItems(keep, kept=("kept",), grain=1)
+    fail = OverItems(fail, grain=1)
+
+
+OWN = Own()
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100_000])
 def test_each_item_is_run_once_and_each_thread_has_scratch_of_its_own(n: int) -> None:
     seen, others = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    kernels = Marking()
     for count in (1, 2, 5):
         with threads.using(count):
-            kernels.mark(n, seen, others, np.zeros(8, np.int64))
+            OWN.mark(n, seen, others, np.zeros(8, np.int64))
     assert (seen == 3).all()
     assert not others.any()
 
 
+def test_no_helper_works_on_a_job_that_is_over() -> None:
+    rng = np.random.default_rng(0)
+    with threads.using(5):
+        for n in rng.integers(2, 60, 3000).tolist():
+            seen, others = np.zeros(n + 64, np.int64), np.zeros(n + 64, np.int64)
+            OWN.mark(n, seen, others, np.zeros(8, np.int64))
+            assert seen.sum() == n == seen[:n].sum()
+            assert not others.any()
+
+
+def is_offered(n: int) -> bool:
+    """Return True if a job was offered while ``n`` items were run."""
+    work, seen, others = np.zeros(8, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    board, before = threads.helpers.board, int(threads.helpers.board[JOB])
+    OWN.many(n, seen, others, work)
+    assert seen.sum() == n
+    return int(board[JOB]) > before
+
+
 def test_few_items_stay_on_the_thread_of_the_caller() -> None:
-    calls: list[tuple[int, int, str]] = []
     with threads.using(4):
-        run = threads.shared(lambda n, size, _board: calls.append((n, size, threading.current_thread().name)), 100, [])
-        run(199)
-        run(0)
-    assert calls == [(n, 0, threading.current_thread().name) for n in (199, 0)]
+        assert not is_offered(0)
+        assert not is_offered(199)
+        assert is_offered(200)
+    assert not is_offered(200)
 
 
-def test_scratch_with_a_row_for_each_result_is_shared() -> None:
-    caller, begun, rows = threading.current_thread(), threading.Event(), np.zeros((2, 3))
-
-    def run(_n: int, size: int, _board: Any, work: Any, kept: Any) -> None:
-        assert kept is rows
-        if size < 0:
-            assert work is not scratch
-            begun.set()
-        else:
-            assert work is scratch
-            assert begun.wait(60)
-
-    scratch = np.zeros((1, 3))
-    with threads.using(2):
-        threads.shared(run, 1, [0], [1])(8, scratch, rows)
-    assert threading.current_thread() is caller
+@pytest.mark.parametrize("n", [1, 8, 5000])
+def test_scratch_with_a_row_for_each_result_is_shared_and_a_single_row_is_not(n: int) -> None:
+    rows, kept = np.zeros(n, np.int64), np.zeros((n, 8), np.int64)
+    with threads.using(3):
+        OWN.keep(n, rows, kept)
+        np.testing.assert_array_equal(kept[:, 0], np.arange(n))
+        rows[:] = -1
+        OWN.keep(n, rows, np.zeros((1, 8), np.int64))
+        np.testing.assert_array_equal(rows, np.arange(n))
 
 
-def test_an_error_of_a_helper_is_raised_by_the_call_and_the_helper_goes_on() -> None:
-    failed = threading.Event()
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("at", [0, 63, 5000, 9999])
+def test_a_kernel_that_fails_is_an_error_on_any_thread_and_the_helpers_go_on(count: int, at: int) -> None:
+    with threads.using(count):
+        for _ in range(20):
+            with pytest.raises(RuntimeError, match="a kernel has failed"):
+                OWN.fail(10_000, at)
+        OWN.fail(10_000, -1)
 
-    def run(_n: int, size: int, _board: Any) -> None:
-        if size < 0:
-            failed.set()
-            raise ValueError("no memory")
-        assert failed.wait(60)
 
+def test_a_helper_that_slept_serves_again() -> None:
     with threads.using(2):
         for _ in range(2):
-            failed.clear()
-            with pytest.raises(ValueError, match="no memory"):
-                threads.shared(run, 1, [])(8)
+            OWN.fail(10_000, -1)
+            deadline = time.monotonic() + 60
+            while not threads.helpers.started[0].asleep and time.monotonic() < deadline:
+                time.sleep(0.001)
+            assert threads.helpers.started[0].asleep
+

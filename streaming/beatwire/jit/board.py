@@ -1,8 +1,10 @@
-"""The board of a job that threads share: machine code takes items from it and waits at it, without Python's lock.
+"""The board of a job that threads share: machine code offers it, takes items of it and waits for it, without Python's
+lock.
 
-A board is int64 [COLUMNS]: numbers that threads write lie a cache line apart. ``announce`` tells the helpers that wait
-at the board that the caller has left Python's lock; ``take`` gives a thread its next items; ``end`` counts the threads
-that have none left.
+A board is int64 [COLUMNS]: numbers that threads write lie a cache line apart. A job is open while ``JOB`` is odd. The
+caller writes the line ``ENTRY``, opens the job, takes items itself, and closes the job. A helper counts itself in
+``HELPING`` and then looks whether the job is still open: so nobody works on a job whose caller has seen none at work
+after it was closed.
 """
 
 import functools
@@ -18,9 +20,14 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 LINE = 8  # int64 of a cache line
-ANNOUNCED, TAKEN, ENDED = 0, LINE, 2 * LINE
-COLUMNS = 3 * LINE
+JOB, HELPING, TAKEN, FAILED = range(0, 4 * LINE, LINE)
+ENTRY = 4 * LINE  # address of the machine code of the job
+PLACE = ENTRY + 1  # address of its arguments
+HELPERS = ENTRY + 2  # helpers with a higher number pass it over
+ROOM = ENTRY + 3  # address of memory for arguments and scratch, see ``jit.sharing``
+COLUMNS = 5 * LINE
 _OF_BOARD = types.Array(types.int64, 1, "C")
+_OF_ENTRY = ir.FunctionType(ir.IntType(32), [ir.IntType(64), ir.IntType(64)])
 
 
 def new_board() -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -66,59 +73,74 @@ def rest(_: Any) -> Any:
     return types.int64(), generate
 
 
-def _changed(board, column, known, turns):  # type: ignore[no-untyped-def]
-    found = read(board, column)
-    while found == known and turns > 0:
-        rest()
-        turns -= 1
-        found = read(board, column)
-    return found
+@intrinsic  # type: ignore[untyped-decorator]
+def run_entry(_: Any, entry: Any, number: Any, place: Any) -> Any:  # noqa: ARG001
+    """Run the machine code at an address for thread ``number``, 0 is the caller; return 0, or 1 if it has failed."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        code = builder.inttoptr(arguments[0], _OF_ENTRY.as_pointer())
+        return builder.zext(builder.call(code, arguments[1:]), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64, types.int64), generate
 
 
-def _reached(board, column, least, turns):  # type: ignore[no-untyped-def]
-    found = read(board, column)
-    while found < least and turns > 0:
-        rest()
-        turns -= 1
-        found = read(board, column)
-    return found
+def open_job(board, entry, place):  # type: ignore[no-untyped-def]
+    """Offer a job to the helpers."""
+    board[ENTRY] = entry
+    board[PLACE] = place
+    add(board, JOB, 1)
 
 
-class Waits(NamedTuple):
-    """Functions ``(board, column, number, turns)`` that wait at a board for so many turns at most.
-
-    changed  until a number of it is not this one any more
-    reached  until it is this one or more
-
-    Each returns the number of the board.
-    """
-
-    changed: Callable[..., int]
-    reached: Callable[..., int]
-
-
-@functools.cache
-def waits() -> Waits:
-    """Compile the functions that wait."""
-    kind = types.int64(_OF_BOARD, types.int64, types.int64, types.int64)
-    return Waits(*(numba.njit(kind, nogil=True, _nrt=False)(one) for one in (_changed, _reached)))
-
-
-def enter(n, size, board):  # type: ignore[no-untyped-def]
-    """Return the first items of a thread: all if ``size`` is 0, so many if it is the caller's, -size of a helper's."""
-    if size == 0:
-        return 0, n
-    if size > 0:
-        add(board, ANNOUNCED, 1)
-    return take(n, size, board)  # type: ignore[no-untyped-call]
+def close_job(board):  # type: ignore[no-untyped-def]
+    """Offer it no more; those that have begun still work."""
+    add(board, JOB, 1)
 
 
 def take(n, size, board):  # type: ignore[no-untyped-def]
     """Return the next items of a thread; none: it has ended."""
     if size == 0:
         return n, n
-    begin = add(board, TAKEN, abs(size))
-    if begin >= n:
-        add(board, ENDED, 1)
-        return n, n
-    return begin, min(n, begin + abs(size))
+    begin = add(board, TAKEN, size)
+    return min(n, begin), min(n, begin + size)
+
+
+def _serve(board, number, turns):  # type: ignore[no-untyped-def]
+    done, left = 0, turns
+    while left > 0:
+        job = read(board, JOB)
+        if job % 2 == 0 or job == done:
+            rest()
+            left -= 1
+            continue
+        add(board, HELPING, 1)
+        if read(board, JOB) == job and number <= board[HELPERS]:
+            add(board, FAILED, run_entry(board[ENTRY], number, board[PLACE]))
+        add(board, HELPING, -1)
+        done, left = job, turns
+
+
+def _wait(board, turns):  # type: ignore[no-untyped-def]
+    while turns > 0 and read(board, HELPING) > 0:
+        rest()
+        turns -= 1
+    return read(board, HELPING) == 0
+
+
+class Waits(NamedTuple):
+    """Functions that wait at a board.
+
+    serve  ``(board, number, turns)``: work as a helper until there was no job for so many turns
+    wait   ``(board, turns)``: return True when no helper is at work, False after so many turns
+    """
+
+    serve: Callable[..., None]
+    wait: Callable[..., bool]
+
+
+@functools.cache
+def waits() -> Waits:
+    """Compile the functions that wait."""
+    board, number = _OF_BOARD, types.int64
+    serve = numba.njit(types.void(board, number, number), nogil=True, _nrt=False)(_serve)
+    wait = numba.njit(types.boolean(board, number), nogil=True, _nrt=False)(_wait)
+    return Waits(serve, wait)

@@ -9,6 +9,7 @@ Nothing is compiled, and no folder is made, before a kernel is first used. Machi
 the folder that ``jit.cache`` names by the text of all kernels, because Numba detects a change of the calling file only.
 """
 
+import builtins
 import functools
 import threading
 import types
@@ -25,6 +26,7 @@ from beatwire.jit import bitcode, board, locator, threads
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.loading import without_compiler
+from beatwire.jit.sharing import entry_of
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, trees, vector
 from beatwire.kernels import team
@@ -139,22 +141,33 @@ def _options(body: Any) -> dict[str, Any]:
     return {"error_model": "numpy", "fastmath": fast} | lean
 
 
-def _loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]
-    begin, end = enter(n, size, board)  # type: ignore[name-defined]  # noqa: F821
+def _items(n, size, board, *arguments):  # type: ignore[no-untyped-def]
+    begin, end = (0, n) if size == 0 else take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
     while begin < end:
         for i in range(begin, end):
             body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
         begin, end = take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _prefetching_loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]
-    begin, end = enter(n, size, board)  # type: ignore[name-defined]  # noqa: F821
+def _prefetched_items(n, size, board, *arguments):  # type: ignore[no-untyped-def]
+    begin, end = (0, n) if size == 0 else take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
     while begin < end:
         for i in range(begin, end):
             if i + 1 < end:
                 ahead(i + 1, *arguments)  # type: ignore[name-defined]  # noqa: F821
             body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
         begin, end = take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]
+    code, place = entry(n, size, board, arguments)  # type: ignore[name-defined]  # noqa: F821
+    if size > 0:
+        open_job(board, code, place)  # type: ignore[name-defined]  # noqa: F821
+    failed = run_entry(code, 0, place)  # type: ignore[name-defined]  # noqa: F821
+    if size > 0:
+        close_job(board)  # type: ignore[name-defined]  # noqa: F821
+    if failed:
+        raise RuntimeError("a kernel has failed")
 
 
 def _parallel_loop(n, _size, _board, *arguments):  # type: ignore[no-untyped-def]
@@ -168,31 +181,44 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
     With ``parallel`` Numba's threads share the items (``numba.set_num_threads``); one caller at a time then.
     """
     body = kernel.body
-    loop = _parallel_loop if parallel else _loop if ahead is None else _prefetching_loop
-    scope: dict[str, Any] = {"range": range, "prange": numba.prange, "body": inlined(flattened(body).body)}
-    scope |= {function.__name__: _of_loops(function) for function in (board.enter, board.take)}
+    names = flattened(body).names
+    scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
+    scope: dict[str, Any] = {"body": inlined(flattened(body).body), "take": _of_loops(board.take)}
     if ahead is not None:
         scope["ahead"] = inlined(flattened(ahead, like=body).body)
-    own = types.FunctionType(loop.__code__, scope, body.__name__)
-    own.__module__ = body.__module__
-    own.__qualname__ = f"{body.__name__}_of_all"  # machine code is stored by this name
+    loop, qualified = _parallel_loop, f"{body.__module__}.{body.__name__}"
+    if not parallel:
+        items = _named(_items if ahead is None else _prefetched_items, scope, f"{qualified}_items")
+        scope = {one.__name__: _of_loops(one) for one in (board.open_job, board.close_job)}
+        scope |= {"entry": entry_of(_of_loops(items), scratch, kept), "run_entry": board.run_entry}
+        loop = _loop
     lean = {"_nrt": False} if enabled("lean") else {}
-    with _stored():
+    with _stored():  # by the name
+        own = _named(loop, scope | {"prange": numba.prange}, f"{qualified}_of_all")
         dispatcher = numba.njit(own, **lean, **_FOR_PYTHON, parallel=parallel)
     if not parallel:
         without_compiler(dispatcher)
-    names = flattened(body).names
-    scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
     grain = None if parallel else kernel.grain
     return caller(body, dispatcher, threads.shared(dispatcher, grain, scratch, kept))
 
 
+def _named(function: Any, scope: dict[str, Any], qualified: str) -> types.FunctionType:
+    """Return a copy of a function with a scope of its own, and the name ``module.name``."""
+    module, _, name = qualified.rpartition(".")
+    copy = types.FunctionType(function.__code__, {"__builtins__": builtins} | scope, name)
+    copy.__module__, copy.__qualname__ = module, name
+    return copy
+
+
 @functools.cache
 def _of_loops(function: Any) -> Callable[..., Any]:
-    """Compile a function of loops over items, with those that it calls."""
-    scope = vars(board) | {one.__name__: _of_loops(one) for one in (board.take,) if one is not function}
+    """Compile a function of loops over items for calls from machine code; it is inlined."""
+    scope = {**function.__globals__}
     copy = types.FunctionType(function.__code__, scope, function.__name__)
-    return numba.njit(copy, **_LEAN, nogil=True)  # type: ignore[no-any-return]
+    if not enabled("bitcode"):
+        return numba.njit(copy, **_LEAN, nogil=True)  # type: ignore[no-any-return]
+    lean = _LEAN if enabled("lean") else {}
+    return numba.njit(copy, **bitcode.OPTIONS, **lean, pipeline_class=bitcode.BitcodeCompiler)  # type: ignore[no-any-return]
 
 
 def serial(body: Any) -> Callable[..., Any]:

@@ -11,78 +11,46 @@ helper that has not begun when the items are gone is not waited for: another pro
 
 import os
 import threading
+import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from beatwire.jit import board
+from beatwire.jit.sharing import room_for
 
 LEAST, SHARES = 8, 8  # items that a thread takes at a time: so few at least, a share of those of all threads at most
 WAIT_TURNS = 4000  # of a helper for the next job, of some 50 ns each: as long as the work between two kernels
-END_TURNS = 20_000  # of the caller for the end of a job: as long as the longest items
+END_TURNS = 20_000  # of the caller for the helpers, as long as the longest items; then it sleeps, and looks again
+PAUSE_S = 50e-6
 
 Run = Callable[..., None]  # takes the number of items, how many to take at a time, the board, and the arguments
 
 
-class Job:
-    """One call of a kernel; a helper takes it with a negative size."""
-
-    def __init__(self, run: Run, n: int, size: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
-        self.run, self.n, self.size, self.arguments, self.scratch = run, n, size, arguments, scratch
-        self.error: BaseException | None = None
-
-
-class Request:
-    """A job for one helper: whoever takes ``begun`` first, the helper or the caller who needs it no more, has it."""
-
-    def __init__(self, job: Job) -> None:
-        self.job, self.begun, self.ended = job, allocate_lock(), allocate_lock()
-        self.ended.acquire()
-
-
 class Helper:
-    """A thread that takes items of jobs."""
+    """A thread that takes items of jobs; ``number`` is 1 or more. ``asleep``: it waits for ``wake``, not for a job."""
 
     def __init__(self, number: int, shared_board: Any) -> None:
-        self.requests: SimpleQueue[Request] = SimpleQueue()
-        self._board, self._scratch = shared_board, dict[tuple[Run, int], Any]()
+        self._number, self._board = number, shared_board
+        self.asleep, self._wake = False, allocate_lock()
+        self._wake.acquire()
         threading.Thread(target=self._serve, name=f"kernels {number}", daemon=True).start()
 
     def _serve(self) -> None:
+        serve = board.waits().serve
         while True:
-            request = self._next()
-            if request.begun.acquire(blocking=False):
-                try:
-                    job = request.job
-                    job.run(job.n, -job.size, self._board, *self._own(job))
-                except BaseException as error:  # the caller raises it
-                    request.job.error = error
-                finally:
-                    request.ended.release()
-            del request
+            serve(self._board, self._number, WAIT_TURNS)
+            self.asleep = True
+            self._wake.acquire()
 
-    def _next(self) -> Request:
-        """Wait for a request: first at the board, then asleep."""
-        changed = board.waits().changed
-        while True:
-            known = int(self._board[board.ANNOUNCED])
-            if self.requests.empty() and changed(self._board, board.ANNOUNCED, known, WAIT_TURNS) != known:
-                continue
-            return self.requests.get()
-
-    def _own(self, job: Job) -> list[Any]:
-        """Return the arguments of a job with scratch of this helper."""
-        arguments = list(job.arguments)
-        for k in job.scratch:
-            given, own = arguments[k], self._scratch.get((job.run, k))
-            if own is None or own.shape != given.shape:
-                own = self._scratch[job.run, k] = np.empty_like(given)
-            arguments[k] = own
-        return arguments
+    def wake(self) -> None:
+        """Let it serve again if it sleeps."""
+        if self.asleep:
+            self.asleep = False
+            self._wake.release()
 
 
 class Helpers:
@@ -90,14 +58,16 @@ class Helpers:
 
     count     threads, with the caller
     smallest  of items, as many as are worth a helper, in place of the number of each kernel; None: that
+    started   helpers
     """
 
     def __init__(self) -> None:
         self.count = 1
         self.smallest: int | None = None
         self.board = board.new_board()
+        self._room = np.empty(0, np.uint8)
         self._busy = threading.Lock()
-        self._helpers: list[Helper] = []
+        self.started: list[Helper] = []
 
     def run(self, run: Run, n: int, grain: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
         """Run a kernel on all threads."""
@@ -106,25 +76,28 @@ class Helpers:
             run(n, 0, self.board, *arguments)
             return
         try:
-            while len(self._helpers) < count - 1:
-                self._helpers.append(Helper(len(self._helpers) + 1, self.board))
-            self.board[board.TAKEN] = self.board[board.ENDED] = 0
-            size = max(min(LEAST, grain), n // (SHARES * count))
-            job = Job(run, n, size, arguments, scratch)
-            requests = [Request(job) for _ in range(count - 1)]
-            for helper, request in zip(self._helpers, requests, strict=False):
-                helper.requests.put(request)
+            self._make_ready(count - 1, room_for(arguments, scratch, count - 1))
             try:
-                run(n, size, self.board, *arguments)
+                run(n, max(min(LEAST, grain), n // (SHARES * count)), self.board, *arguments)
             finally:
-                begun = [request for request in requests if not request.begun.acquire(blocking=False)]
-                if board.waits().reached(self.board, board.ENDED, 1 + len(begun), END_TURNS) <= len(begun):
-                    for request in begun:
-                        request.ended.acquire()
-            if job.error is not None:
-                raise job.error
+                while not board.waits().wait(self.board, END_TURNS):
+                    time.sleep(PAUSE_S)
+            if self.board[board.FAILED]:
+                raise RuntimeError("a kernel has failed")
         finally:
             self._busy.release()
+
+    def _make_ready(self, count: int, room: int) -> None:
+        """Let so many helpers wait for a job, and write what it needs on the board."""
+        while len(self.started) < count:
+            self.started.append(Helper(len(self.started) + 1, self.board))
+        if len(self._room) < room:
+            self._room = np.empty(room, np.uint8)
+            self.board[board.ROOM] = self._room.ctypes.data
+        self.board[board.HELPERS] = count
+        self.board[board.TAKEN] = self.board[board.FAILED] = 0
+        for helper in self.started[:count]:
+            helper.wake()
 
 
 helpers = Helpers()
