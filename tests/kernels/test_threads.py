@@ -178,4 +178,3 @@ def test_a_helper_that_slept_serves_again() -> None:
             while not threads.helpers.started[0].asleep and time.monotonic() < deadline:
                 time.sleep(0.001)
             assert threads.helpers.started[0].asleep
-

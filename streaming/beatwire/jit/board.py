@@ -1,5 +1,4 @@
-"""The board of a job that threads share: machine code offers it, takes items of it and waits for it, without Python's
-lock.
+"""The board of a job that threads share: machine code offers it and takes its items, without Python's lock.
 
 A board is int64 [COLUMNS]: numbers that threads write lie a cache line apart. A job is open while ``JOB`` is odd. The
 caller writes the line ``ENTRY``, opens the job, takes items itself, and closes the job. A helper counts itself in

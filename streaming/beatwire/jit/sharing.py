@@ -26,7 +26,7 @@ def rounded(size: int) -> int:
 
 
 def room_for(arguments: Sequence[Any], scratch: Sequence[int], helpers: int) -> int:
-    """Return the bytes of room that a job needs; ``scratch``: the places of arguments that helpers have for themselves."""
+    """Return the bytes of room that a job needs; ``scratch``: places of arguments that each helper has for itself."""
     return OF_ARGUMENTS + helpers * sum(rounded(arguments[k].nbytes) for k in scratch)
 
 
@@ -64,7 +64,7 @@ def _entry(
     context: Any, outer: Any, items: Any, called: Any, stored: Any, held: Any, scratch: Sequence[int],
     kept: Sequence[int],
 ) -> ir.Function:  # fmt: skip
-    """Write the function ``(number, place)`` that runs the items with the arguments at a place; it returns 1 on failure."""
+    """Write the function ``(number, place)``: it runs the items with arguments at a place; 1 is an error."""
     kind = ir.FunctionType(_I32, [_I64, _I64])
     function = ir.Function(outer.module, kind, outer.module.get_unique_name("entry"))
     function.linkage = "internal"

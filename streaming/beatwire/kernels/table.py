@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 
-from beatwire.kernels import beat_message, streams
+from beatwire.kernels import beat_message, copies, streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
@@ -32,7 +32,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 WORTH = 512  # items of a microsecond or a fraction of one: to share fewer takes longer than to run them
-LIGHT = 32768  # items of some nanoseconds
+MIDDLE = 2048  # items of some tens of nanoseconds
+LIGHT = 8192  # items of some nanoseconds
 
 
 class Kernel:
@@ -142,36 +143,37 @@ class HostKernels(Kernels):
     """All kernels: those above, and those that only the host runs."""
 
     # messages, streams and their place
-    may_be_bundle = OverItems(bundles.may_be_bundle, grain=LIGHT)
+    copy_block = OverItems(copies.copy_block, grain=4)
+    may_be_bundle = OverItems(bundles.may_be_bundle, grain=MIDDLE)
     count_chunks = OverItems(bundles.count_chunks, grain=256)
     copy_message = OverItems(bundles.copy_message, grain=256)
-    read_chunk = OverItems(avro.read_chunk, grain=8192)
-    find_slot = OverItems(directory.find_slot, grain=8192)
-    find_bank = OverItems(directory.find_bank, grain=16384)
+    read_chunk = OverItems(avro.read_chunk, grain=MIDDLE)
+    find_slot = OverItems(directory.find_slot, grain=MIDDLE)
+    find_bank = OverItems(directory.find_bank, grain=MIDDLE)
     enter = Serial(directory.enter)
     note_partition = Serial(directory.note_partition)
     group_chunks = Serial(groups.group_chunks)
     align_group = OverItems(groups.align_group, grain=1)
     count_before = Serial(groups.count_before)
     order_rows = OverItems(groups.order_rows, grain=1)
-    take_fresh = OverItems(groups.take_fresh, grain=LIGHT)
-    take_place = OverItems(groups.take_place, grain=LIGHT)
+    take_fresh = OverItems(groups.take_fresh, grain=MIDDLE)
+    take_place = OverItems(groups.take_place, grain=MIDDLE)
     mark_seen = Serial(groups.mark_seen)
-    copy_position = OverItems(groups.copy_position, grain=16384)
+    copy_position = OverItems(groups.copy_position, grain=MIDDLE)
     note_arrivals = Serial(streams.note_arrivals)
-    note_times = OverItems(streams.note_times, grain=16384)
-    device_time = OverItems(clock.device_time, grain=2048)
+    note_times = OverItems(streams.note_times, grain=MIDDLE)
+    device_time = OverItems(clock.device_time, grain=MIDDLE)
 
     # scores, events, alerts and messages
     embed_windows = OverItems(vae.embed_windows, "work", grain=128)
     count_entered = Serial(ordering.count_entered)
     find_begins = Serial(ordering.find_begins)
-    count_merged = OverItems(ordering.count_merged, grain=16384)
+    count_merged = OverItems(ordering.count_merged, grain=MIDDLE)
     place_counted = Serial(ordering.place_counted)
     enter_events = Serial(ordering.enter_events)
-    merge_lane = OverItems(ordering.merge_lane, grain=8192)
+    merge_lane = OverItems(ordering.merge_lane, grain=MIDDLE)
     find_runs = Serial(ordering.find_runs)
-    find_end = OverItems(ordering.find_end, grain=8192)
+    find_end = OverItems(ordering.find_end, grain=MIDDLE)
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
     classify_beats = OverItems(
@@ -182,7 +184,7 @@ class HostKernels(Kernels):
     track_drift = OverItems(drift.track_drift)
     judge_ventricular = OverItems(ventricular.judge_ventricular, kept=("features",))
     judge_rhythm = OverItems(rhythm.judge_rhythm, kept=("judged.features",))
-    find_open = OverItems(streams.find_open, grain=16384)
+    find_open = OverItems(streams.find_open, grain=MIDDLE)
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(beat_message.write_beat)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from beatwire.backends.base import Backend
+from beatwire.jit import copies
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import DETECTOR, Detector, Settings
 from beatwire.records import RawTick
@@ -19,6 +20,7 @@ def rehearse(backend: Backend, detector: Detector = DETECTOR) -> None:
     Two seconds of them come in bundles.
     """
     align_groups.rehearse()
+    copies.rehearse()
     runs_of(np.zeros((0, ORDERED_COLUMNS), np.int64))  # where changed limits are inserted
     pipeline = Pipeline(Settings(detector=detector), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)

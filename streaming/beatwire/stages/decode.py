@@ -20,7 +20,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels.intake import avro
 from beatwire.records import F64, I16, I64, U8, Chunks, Fault, RawTick, Rejects
-from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_WRONG
+from beatwire.records.columns import CHUNK_AT, CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_WRONG
 from beatwire.stages.support.streams.read_ids import ReadIds, with_json_ids
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
@@ -70,8 +70,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         tick, resolved = _in_our_schema(tick, tick.schemas, rejects)
         state.resolved += resolved
     ints, floats, code = chunk_columns(m)
-    ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
-    cpu.kernels.read_chunk(m, tick.payload, tick.start, _schema_id(state), ints, floats, code)
+    cpu.kernels.read_chunk(m, tick.payload, tick.start, tick.arrival_us, _schema_id(state), ints, floats, code)
     for unreadable in rejects:
         code[unreadable.number] = _REJECTED
         ints[unreadable.number, CHUNK_ID_SIZE] = 0  # of another schema, or no chunk at all
@@ -118,8 +117,7 @@ def _read_json(state: State, tick: RawTick, columns: tuple[I64, F64, I16], rejec
     tick = with_json_ids(tick, wrong.number, ints)
     appended, start = _joined(list(values.values()))
     converted, rows = chunk_columns(len(values)), list(values)
-    converted[0][:, CHUNK_ARRIVED_US] = tick.arrival_us[rows]
-    cpu.kernels.read_chunk(len(values), appended, start, _schema_id(state), *converted)
+    cpu.kernels.read_chunk(len(values), appended, start, tick.arrival_us[rows], _schema_id(state), *converted)
     converted[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
     ints[rows], floats[rows], code[rows] = converted
     return replace(tick, payload=np.concatenate([tick.payload, appended])) if values else tick

@@ -28,7 +28,7 @@ import numpy as np
 from beatwire.alerts.settings import Lifecycle
 from beatwire.jit import cpu
 from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import EVENT_KIND, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import RESTART
 from beatwire.stages.support.alerts.alert_messages import acknowledged, over
 from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
@@ -98,7 +98,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)
     state.acks.clear()
-    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    begun = tick.events[:0]
+    if (tick.aligned.events[:, EVENT_KIND] == RESTART).any():  # fewer than those of the tick
+        begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
     for part in parts_of(alerts, kept.having(begun[:, ORDERED_SLOT])) if len(begun) else [alerts]:
         _apply_part(state, part, len(begun) > 0, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)

@@ -194,5 +194,5 @@ def string_table(strings: Sequence[str], width: int) -> tuple[U8, Any]:
 
 
 def chunk_columns(n: int) -> tuple[I64, F64, I16]:
-    """Return zeroed arrays for ``kernels.intake.avro.read_chunk``: integers, floats and codes of ``n`` messages."""
-    return np.zeros((n, CHUNK_COLUMNS), np.int64), np.zeros((n, CHUNK_FLOATS)), np.zeros(n, np.int16)
+    """Return arrays for ``kernels.intake.avro.read_chunk`` to write: integers, floats and codes of ``n`` messages."""
+    return np.empty((n, CHUNK_COLUMNS), np.int64), np.empty((n, CHUNK_FLOATS)), np.empty(n, np.int16)

@@ -21,6 +21,7 @@ import numpy as np
 from beatwire.backends.cuda.launch_list import rounded
 from beatwire.backends.cuda.protocols import CopyCard
 from beatwire.errors import FatalError
+from beatwire.jit.copies import copied, copy_into
 from beatwire.records import I64, U8
 
 CELLS = 1 << 15  # numbers of items in a tick: one for each launch
@@ -101,7 +102,7 @@ class Staging:
         buffer = self._buffers[number]
         at, buffer.used = buffer.used, buffer.used + nbytes
         target = buffer.host[at : at + rows * row_bytes].view(host.dtype).reshape(rows, *host.shape[1:])
-        np.copyto(target[: len(host)], host)
+        copy_into(target[: len(host)], host)
         if host.dtype == np.int64:
             target[len(host) :] = BEYOND  # a search in sorted rows ends there
         if buffer.used - buffer.copied >= STRETCH:
@@ -208,4 +209,4 @@ class Segments:
     def rows(self, at: int, n: int, dtype: Any) -> Any:
         """Return a copy of the first ``n`` rows at a place."""
         source = self._host[at : at + n * dtype.itemsize]
-        return source.view(dtype.base).reshape(n, *dtype.shape).copy()
+        return copied(source.view(dtype.base).reshape(n, *dtype.shape))

@@ -136,7 +136,7 @@ def multiplied(ticks: list[RawTick], times: int) -> list[RawTick]:
     for tick in ticks:
         m = len(tick.arrival_us)
         ints, floats, code = chunk_columns(m)
-        cpu.kernels.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
+        cpu.kernels.read_chunk(m, tick.payload, tick.start, tick.arrival_us, -1, ints, floats, code)
         parts = []
         for k in range(times):
             part = tick.payload.copy()

@@ -11,8 +11,10 @@ from beatwire.records import F64, I16, I64, U8
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
     CHUNK_AT,
+    CHUNK_COLUMNS,
     CHUNK_COUNT,
     CHUNK_FIRST,
+    CHUNK_FLOATS,
     CHUNK_ID_AT,
     CHUNK_ID_HASH,
     CHUNK_ID_SIZE,
@@ -102,17 +104,21 @@ def read_names(buffer: U8, at: int, stop: int) -> tuple[int, int, int]:
             at += size
 
 
-def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, floats: F64, code: I16) -> None:
+def read_chunk(
+    i: int, payload: U8, start: I64, arrived_us: I64, schema_id: int, ints: I64, floats: F64, code: I16
+) -> None:
     """Decode message ``i`` as a SampleChunk.
 
     Parameters
     ----------
     payload, start
         Joined messages; message ``i`` is ``payload[start[i]:start[i + 1]]``.
+    arrived_us : int64 [m]
+        Arrival of each message.
     schema_id
         Id that a message in Confluent framing must have; -1 accepts any.
     ints : int64 [m, CHUNK_COLUMNS], written
-        But for CHUNK_ARRIVED_US, which is read.
+        What is not known of a message that is rejected is 0.
     floats : float64 [m, CHUNK_FLOATS], written
         Rate, microvolts per unit; of a message that is rejected the number that is wrong.
     code : int16 [m], written
@@ -121,7 +127,11 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
     at = int(start[i])
     stop = int(start[i + 1])
     row, wrong = ints[i], floats[i]
-    wrong[CHUNK_WRONG] = 0.0
+    for k in range(CHUNK_COLUMNS):
+        row[k] = 0
+    for k in range(CHUNK_FLOATS):
+        wrong[k] = 0.0
+    row[CHUNK_ARRIVED_US] = arrived_us[i]
     if stop - at > MAX_BYTES:
         wrong[CHUNK_WRONG] = stop - at
         code[i] = TOO_BIG
@@ -178,7 +188,6 @@ def read_chunk(i: int, payload: U8, start: I64, schema_id: int, ints: I64, float
     row[CHUNK_LEADS] = leads
     row[CHUNK_LEAD_OFF] = lead_off
     row[CHUNK_AT] = at
-    row[CHUNK_COUNT] = 0
     if at + size != stop:
         wrong[CHUNK_WRONG] = stop - at - size
         code[i] = NEWER

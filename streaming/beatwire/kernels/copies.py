@@ -1,0 +1,11 @@
+"""Copy bytes: blocks of an array, which threads share."""
+
+from beatwire.records import U8
+
+BLOCK = 1 << 16  # bytes of an item
+
+
+def copy_block(i: int, source: U8, target: U8) -> None:
+    """Copy block ``i`` of ``source`` to the same place of ``target``, which has as many bytes."""
+    for k in range(i * BLOCK, min(source.shape[0], (i + 1) * BLOCK)):
+        target[k] = source[k]
