@@ -8,10 +8,12 @@ from beatwire.jit import cpu
 from beatwire.kernels.copies import BLOCK
 from beatwire.records import U8
 
+WORTH = 1 << 20  # bytes that are worth several threads
+
 
 def copy_into(target: Any, source: Any) -> None:
     """Copy an array into another one of the same shape and type."""
-    if source.nbytes <= BLOCK or not (source.flags.c_contiguous and target.flags.c_contiguous):
+    if source.nbytes < WORTH or not (source.flags.c_contiguous and target.flags.c_contiguous):
         np.copyto(target, source)
         return
     cpu.kernels.copy_block(-(-source.nbytes // BLOCK), _bytes(source), _bytes(target))

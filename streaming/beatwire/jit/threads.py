@@ -23,7 +23,7 @@ from beatwire.jit import board
 from beatwire.jit.sharing import room_for
 
 LEAST, SHARES = 8, 8  # items that a thread takes at a time: so few at least, a share of those of all threads at most
-WAIT_TURNS = 10_000  # of a helper for the next job, of some 50 ns each: as long as the work between two kernels
+WAIT_TURNS = 20_000  # of a helper for the next job, of some 50 ns each: as long as the work between two kernels
 END_TURNS = 20_000  # of the caller for the helpers, as long as the longest items; then it sleeps, and looks again
 PAUSE_S = 50e-6
 

@@ -7,5 +7,7 @@ BLOCK = 1 << 16  # bytes of an item
 
 def copy_block(i: int, source: U8, target: U8) -> None:
     """Copy block ``i`` of ``source`` to the same place of ``target``, which has as many bytes."""
-    for k in range(i * BLOCK, min(source.shape[0], (i + 1) * BLOCK)):
-        target[k] = source[k]
+    begin, stop = i * BLOCK, min(source.shape[0], (i + 1) * BLOCK)
+    given, written = source[begin:stop], target[begin:stop]
+    for k in range(given.shape[0]):
+        written[k] = given[k]
