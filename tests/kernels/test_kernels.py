@@ -171,6 +171,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     assert len(run.rejects) == 7
     assert sum(map(len, run.beats.values())) > 20
     kernel_calls.of_recordings(monkeypatch)
+    kernel_calls.of_copies()
     kernel_calls.of_drift()
     kernel_calls.of_doubt()
     kernel_calls.of_rhythm()

@@ -9,6 +9,7 @@ import pytest
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
+from beatwire.kernels import copies
 from beatwire.kernels.classes.beat_class import MEASURED
 from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.intake import files
@@ -55,6 +56,15 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path(__file__).open("rb") as file:
         room = np.zeros(2 * files.PIECE + 100, np.uint8)
         cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
+
+
+def of_copies() -> None:
+    """Copy bytes: whole blocks and a part of one."""
+    source = np.random.default_rng(0).integers(0, 256, 2 * copies.BLOCK + 100, np.uint8)
+    for size in (0, 100, copies.BLOCK, len(source)):
+        target = np.zeros(size, np.uint8)
+        cpu.kernels.copy_block(-(-size // copies.BLOCK), source[:size], target)
+        assert target.tobytes() == source[:size].tobytes()
 
 
 def of_drift() -> None:
