@@ -126,6 +126,22 @@ def test_a_strap_becomes_a_stream_and_goes_on_after_it_was_away(monkeypatch: pyt
     assert running.summary.away == 1
 
 
+def test_frames_that_are_no_ecg_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from beatwire_producers.devices.readers import polar
+
+    radio = Radio()
+    radio.connections = 1  # the next one is not ended
+    plain = frame
+    monkeypatch.setitem(globals(), "frame", lambda k, values: plain(k, values)[:9] + b"\x80" + plain(k, values)[10:])
+    monkeypatch.setattr(polar, "arrival_s", lambda: radio.now_s)
+    reader = PolarReader("H10 12345678", Options(stream="bed-1"), radio)
+    reader.describe()
+    with pytest.raises(DeviceAwayError, match=r"no packet of ECG .* 5 s; other frames have: 00 .* 80, 229 bytes"):
+        for _ in reader.packets():
+            pass
+    reader.close()
+
+
 def test_a_strap_without_ecg_and_one_that_is_not_near_are_said() -> None:
     refusing = PolarReader("polar", Options(), Radio(answer=bytes([0xF0, 0x02, 0x00, 0x01])))
     with pytest.raises(UserError, match=r"expected a strap that sends ECG; .* answers f0 02 00 01"):

@@ -12,6 +12,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire_producers.devices.packets import DeviceAwayError
+from beatwire_producers.devices.readers import serial_port
 from beatwire_producers.devices.sources import Options, open_source
 from device_feeds import Received, feeding
 
@@ -25,9 +26,12 @@ SKETCHES: dict[str, tuple[str, Callable[[int], str]]] = {
     "millis and ADC": ("", lambda k: f"{1000 + 4 * k},{ADC[k]}\r\n"),
     "names first": ("time_ms\tecg_mV\tresp\r\n", lambda k: f"{4 * k}\t{MV[k]:.4f}\t{300 + (k // 50) % 3}\r\n"),
     "a count": ("boot ok\r\n", lambda k: f"{k};{ADC[k]};{ADC[k] + 3}\n"),
+    "a count of a byte": ("", lambda k: f"{k % 256};{ADC[k]}\n"),
     "plotter": ("", lambda k: f"t:{4 * k} ecg:{ADC[k]}\n"),
     "plotter, heart rate": ("", lambda k: f"HR: {72 + k // 90 % 3}, t: {4 * k}, ecg: {ADC[k]}\n"),
 }
+
+WITHOUT_RATE = ("AD8232", "a count", "a count of a byte")
 
 
 @contextmanager
@@ -61,7 +65,8 @@ MISSING = range(1000, 1100)
 
 
 def uncertain(k: int) -> str:
-    return "!\r\n" if 900 <= k < 1000 else "5x2\r\n" if k == 1100 else f"{ADC[k]}\r\n"
+    none = {1100: "5x2", 1150: "inf", 1200: "99999999999", 1250: "nan"}
+    return "!\r\n" if 900 <= k < 1000 else f"{none.get(k, ADC[k])}\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,10 @@ def received() -> Received:
     with ExitStack() as stack:
         readers = []
         for stream, head, line, fs, skip in (
-            *((name, *SKETCHES[name], 250.0 if name in ("AD8232", "a count") else None, range(0)) for name in SKETCHES),
+            *(
+                (name, *SKETCHES[name], 250.0 if name.startswith(("AD8232", "a count")) else None, range(0))
+                for name in SKETCHES
+            ),
             *((f"{name} with a hole", *SKETCHES[name], 250.0, MISSING) for name in ("millis and ADC", "a count")),
             ("uncertain", "", uncertain, 250.0, range(0)),
         ):
@@ -96,6 +104,22 @@ def test_the_lines_of_a_sketch_become_a_stream(received: Received, name: str) ->
         np.testing.assert_array_equal(found[begin : begin + 1400], ADC[:1400])
 
 
+def test_a_count_that_begins_again_at_its_end_goes_on(received: Received) -> None:
+    sessions = {
+        name: len({chunk["session"] for chunk in received.chunks if chunk["stream"] == name})
+        for name in ("a count", "a count of a byte")
+    }
+    assert sessions["a count of a byte"] == sessions["a count"]
+    assert not any("begins again" in line for line in received.said)
+
+
+def test_lines_that_are_no_numbers_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serial_port, "_LEARN_S", 0.2)
+    said = pytest.raises(DeviceAwayError, match=r"expected lines of numbers; got 'ECG value is 5\d\d'")
+    with sketch("", lambda k: f"ECG value is {ADC[k]}\n", lines=1500) as port, said:
+        open_source(f"serial:{port}", Options()).describe()
+
+
 @pytest.mark.parametrize("name", ["millis and ADC", "a count"])
 def test_lines_that_are_missing_are_a_hole_of_their_length(received: Received, name: str) -> None:
     found = received.samples(f"{name} with a hole")[0]
@@ -109,7 +133,7 @@ def test_a_lead_that_is_off_is_said_and_garbled_lines_are_samples_without_a_valu
     assert at >= 0
     found = found[at:]
     assert (found[900:1000] == -32768).all()
-    assert found[1100] == -32768
+    assert (found[1100:1300:50] == -32768).all()
     np.testing.assert_array_equal(found[1001:1099], ADC[1001:1099])
     off = [c for c in received.chunks if c["stream"] == "uncertain" and c["lead_off"]]
     assert sum(len(c["samples"]) // 2 for c in off) == 100

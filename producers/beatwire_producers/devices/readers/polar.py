@@ -74,11 +74,13 @@ class PolarReader:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._off = 0
+        self._other = ""  # the head of the last frame that is no ECG
         self._battery: int | None = None
 
     def describe(self) -> Description:
         """Find the strap, connect, and start its ECG."""
         self._stop.clear()
+        self._other = ""
         self._queue, self._ready = queue.Queue(), queue.Queue()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="polar", daemon=True)
         self._thread.start()
@@ -98,7 +100,8 @@ class PolarReader:
                 came = self._queue.get(timeout=0.1)
             except queue.Empty:
                 if arrival_s() - heard_s > _SILENT_S:
-                    raise DeviceAwayError("no packet has come for 5 s") from None
+                    other = f"; other frames have: {self._other}" if self._other else ""
+                    raise DeviceAwayError(f"no packet of ECG has come for 5 s{other}") from None
                 yield None
                 continue
             if isinstance(came, Exception):
@@ -169,10 +172,12 @@ class PolarReader:
 
     def _frame(self, frame: bytes) -> None:
         found = ecg_of(frame)
-        if found is not None:
-            last_s, samples = found
-            first_s = last_s - (len(samples) - 1) / RATE_HZ
-            self._queue.put(Packet(samples[None], arrival_s(), first_s, lead_off=self._off, battery=self._battery))
+        if found is None:
+            self._other = f"{frame[:_HEAD].hex(' ')}, {len(frame)} bytes"
+            return
+        last_s, samples = found
+        first_s = last_s - (len(samples) - 1) / RATE_HZ
+        self._queue.put(Packet(samples[None], arrival_s(), first_s, lead_off=self._off, battery=self._battery))
 
 
 def open_reader(text: str, options: Options) -> PolarReader:

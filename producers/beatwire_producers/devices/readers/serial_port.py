@@ -26,6 +26,8 @@ _LEARN_LINES, _LEARN_S = 256, 2.0  # lines from which the columns are known, and
 _SILENT_S = 5.0
 _LONGEST_LINE = 4096  # bytes without an end of line: no lines at all
 _OFF = "!"
+_TURNS = {256.0, 65_536.0, 4_294_967_296.0, *(10.0**k for k in range(1, 10))}  # numbers of counts before 0 comes again
+_MOST = 2.0**31  # of a value: what is larger is no sample
 _LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
 _SPLIT = re.compile(r"\s*[,;\t]\s*|\s+")
 
@@ -50,6 +52,7 @@ class SerialReader:
         self._leads: list[int] = []
         self._clock: tuple[int, float] | None = None  # column, and its units per second
         self._count: int | None = None
+        self._turns = Turns()
 
     def describe(self) -> Description:
         """Open the port, and read until the columns are known."""
@@ -59,12 +62,13 @@ class SerialReader:
         except (serial.SerialException, OSError, ValueError) as error:
             raise DeviceAwayError(str(error)) from error
         self._rest, self._early, self._names = b"", [], []
+        self._turns = Turns()
         rows: list[list[str]] = []
         began_s = heard_s = arrival_s()
-        skipped = False
+        skipped, last = False, ""
         while len(rows) < _LEARN_LINES or arrival_s() - began_s < _LEARN_S:
             for line in self._lines():
-                heard_s = arrival_s()
+                heard_s, last = arrival_s(), line
                 if not skipped:
                     skipped = True  # the first line may have begun before the port was opened
                     if not _names_of(line):
@@ -80,8 +84,10 @@ class SerialReader:
                     self._names = cells
             if arrival_s() - heard_s > _SILENT_S:
                 raise DeviceAwayError("no line has come")
-            if len(rows) > 16 and arrival_s() - began_s > 4 * _LEARN_S:
-                break  # a slow device
+            if arrival_s() - began_s > 4 * _LEARN_S:
+                if len(rows) > 16:
+                    break  # a slow device
+                raise DeviceAwayError(f"expected lines of numbers; got {last[:40]!r}")
         return self._learn(where, rows)
 
     def _learn(self, where: str, rows: list[list[str]]) -> Description:
@@ -159,10 +165,12 @@ class SerialReader:
         values = _numbers([row if len(row) >= width else [] for row in rows], width)
         off = np.array([row == [_OFF] for row in rows])
         samples = values[:, self._leads]
+        samples[np.abs(samples) >= _MOST] = np.nan
         if bool((samples == np.rint(samples)).all()):
             samples = samples.astype(np.int32)
         cuts = np.flatnonzero(np.diff(off)) + 1
         if self._count is not None:
+            values[:, self._count] = self._turns.counted(values[:, self._count])
             cuts = np.union1d(cuts, np.flatnonzero(np.diff(values[:, self._count]) != 1) + 1)
         elif self._clock is not None and len(values) > 2:
             steps = np.diff(values[:, self._clock[0]])
@@ -175,6 +183,30 @@ class SerialReader:
                 float(time) if np.isfinite(time) else None, int(count) if np.isfinite(count) else None,
                 (1 << len(self._leads)) - 1 if bool(off[begin]) else 0,
             )  # fmt: skip
+
+
+class Turns:
+    """Goes on where a count of a device begins again at 0: behind 255, 65535 or 4294967295, or 9, 99, 999, ..."""
+
+    def __init__(self) -> None:
+        self._last, self._before, self._turn = np.nan, 0.0, 0.0
+
+    def counted(self, counts: F64) -> F64:
+        """Return counts without turns; a count that falls elsewhere begins again, NaN stays.
+
+        >>> Turns().counted(np.array([254.0, 255, 0, 1, np.nan, 3])), Turns().counted(np.array([254.0, 0, 1]))
+        (array([254., 255., 256., 257.,  nan, 259.]), array([254.,   0.,   1.]))
+        """
+        found = counts.copy()
+        for k in np.flatnonzero(np.isfinite(counts)).tolist():
+            count = float(counts[k])
+            if count < self._last:
+                if count == 0 and self._last + 1 in _TURNS:
+                    self._turn = self._last + 1
+                self._before = self._before + self._turn if self._turn > self._last else 0.0
+            self._last = count
+            found[k] = count + self._before
+        return found
 
 
 def _cells(line: str) -> list[str]:
@@ -211,6 +243,7 @@ def _names_of(line: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
+    """Return True for a number; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers too."""
     try:
         float(text)
     except ValueError:
@@ -225,6 +258,7 @@ def _numbers(rows: list[list[str]], width: int) -> F64:
         for c, cell in enumerate(row[:width]):
             if _is_number(cell):
                 values[k, c] = float(cell)
+    values[np.isinf(values)] = np.nan
     return values
 
 
