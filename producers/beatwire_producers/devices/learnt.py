@@ -5,8 +5,7 @@ Out: packets with times in seconds and counts of samples; the first one only whe
 State: the unit of the times; places of the last packets
 
 The step of the times from packet to packet tells their unit: of seconds, milliseconds, microseconds and nanoseconds
-only one gives a sampling rate of 50-4000 Hz. A count that rises by less than a packet has samples counts packets. One
-that begins again at 0 from the last number of 8, 16, 24 or 32 bits goes on.
+only one gives a sampling rate of 50-4000 Hz. A count that rises by less than a packet has samples counts packets.
 """
 
 import math
@@ -17,11 +16,11 @@ from typing import Any
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
+from beatwire_producers.devices.turns import Turns
 
 _UNITS = (1.0, 1e3, 1e6, 1e9)  # per second
 _MIDDLE_HZ = math.sqrt(MIN_RATE_HZ * MAX_RATE_HZ)
 _MOST_HELD = 8  # packets whose times and counts do not rise
-_TURNS = tuple(1 << bits for bits in (8, 16, 24, 32))
 _NEAR_TURN = 8  # packets before and after the last number
 _REMEMBERED = 64  # packets, whose places late ones are found by
 
@@ -35,8 +34,7 @@ class _Stream:
     counts_packets  True if its count is one of packets
     places          number of a packet -> the sample at which it begins, and its samples
     usual           samples of the last packet
-    last, ahead     the last count, and by how much counts have turned before it
-    turn            after how many counts it begins again, once it has
+    turns           of its count
     described       what was described last, and the same with what was learnt
     """
 
@@ -45,9 +43,7 @@ class _Stream:
     counts_packets: bool = False
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     usual: int = 1
-    last: int | None = None
-    ahead: int = 0
-    turn: int = 0
+    turns: Turns = field(default_factory=Turns)
     described: tuple[Description, Description] | None = None
 
 
@@ -111,8 +107,7 @@ def _passed(one: _Stream, packet: Packet) -> Packet:
 
 def _samples_before(one: _Stream, count: int, size: int) -> int:
     """Return how many samples a stream has counted before a packet."""
-    one.ahead += _turned(one, count, size)
-    one.last, number = count, count + one.ahead
+    number = one.turns.number(count, _NEAR_TURN * (1 if one.counts_packets else size))
     return _first_of(one, number, size) if one.counts_packets else number
 
 
@@ -136,21 +131,6 @@ def _first_of(one: _Stream, number: int, size: int) -> int:
     if len(places) > _REMEMBERED:
         del places[min(places)]
     return first
-
-
-def _turned(one: _Stream, count: int, size: int) -> int:
-    """Return by how many numbers a count has turned since the packet before; below 0: a late one, from before it."""
-    if one.last is None:
-        return 0
-    least, most = sorted((count, one.last))
-    turn = one.turn or next((turn for turn in _TURNS if most < turn), 0)
-    near = min(_NEAR_TURN * (1 if one.counts_packets else size), turn // 8)
-    if not least < near <= turn - near <= most < turn:
-        return 0
-    if count < one.last:
-        one.turn = turn
-        return turn
-    return -turn if one.ahead >= turn else 0
 
 
 def seconds_of_text(text: str) -> Any:

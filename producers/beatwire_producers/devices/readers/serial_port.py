@@ -19,6 +19,7 @@ from beatwire.records import F64
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.sources import Options
+from beatwire_producers.devices.turns import Turns
 from beatwire_producers.feeds import pseudonym
 
 _BAUD = 115_200
@@ -26,7 +27,7 @@ _LEARN_LINES, _LEARN_S = 256, 2.0  # lines from which the columns are known, and
 _SILENT_S = 5.0
 _LONGEST_LINE = 4096  # bytes without an end of line: no lines at all
 _OFF = "!"
-_TURNS = {256.0, 65_536.0, 4_294_967_296.0, *(10.0**k for k in range(1, 10))}  # numbers of counts before 0 comes again
+_NEAR_TURN = 256  # lines that may be missing where a count begins again
 _MOST = 2.0**31  # of a value: what is larger is no sample
 _LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
 _SPLIT = re.compile(r"\s*[,;\t]\s*|\s+")
@@ -170,7 +171,9 @@ class SerialReader:
             samples = samples.astype(np.int32)
         cuts = np.flatnonzero(np.diff(off)) + 1
         if self._count is not None:
-            values[:, self._count] = self._turns.counted(values[:, self._count])
+            counts = values[:, self._count]  # a view
+            counted = np.isfinite(counts)
+            counts[counted] = [self._turns.number(int(count), _NEAR_TURN) for count in counts[counted]]
             cuts = np.union1d(cuts, np.flatnonzero(np.diff(values[:, self._count]) != 1) + 1)
         elif self._clock is not None and len(values) > 2:
             steps = np.diff(values[:, self._clock[0]])
@@ -183,30 +186,6 @@ class SerialReader:
                 float(time) if np.isfinite(time) else None, int(count) if np.isfinite(count) else None,
                 (1 << len(self._leads)) - 1 if bool(off[begin]) else 0,
             )  # fmt: skip
-
-
-class Turns:
-    """Goes on where a count of a device begins again at 0: behind 255, 65535 or 4294967295, or 9, 99, 999, ..."""
-
-    def __init__(self) -> None:
-        self._last, self._before, self._turn = np.nan, 0.0, 0.0
-
-    def counted(self, counts: F64) -> F64:
-        """Return counts without turns; a count that falls elsewhere begins again, NaN stays.
-
-        >>> Turns().counted(np.array([254.0, 255, 0, 1, np.nan, 3])), Turns().counted(np.array([254.0, 0, 1]))
-        (array([254., 255., 256., 257.,  nan, 259.]), array([254.,   0.,   1.]))
-        """
-        found = counts.copy()
-        for k in np.flatnonzero(np.isfinite(counts)).tolist():
-            count = float(counts[k])
-            if count < self._last:
-                if count == 0 and self._last + 1 in _TURNS:
-                    self._turn = self._last + 1
-                self._before = self._before + self._turn if self._turn > self._last else 0.0
-            self._last = count
-            found[k] = count + self._before
-        return found
 
 
 def _cells(line: str) -> list[str]:
