@@ -1,5 +1,6 @@
 """Threads that share the items of kernels: equal output for any number of them, errors, several callers."""
 
+import contextlib
 import threading
 import time
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from beatwire.backends.cpu import CPU
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
-from beatwire.jit.board import JOB
+from beatwire.jit.board import HELPING, JOB
 from beatwire.kernels.table import OverItems
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -100,6 +101,14 @@ def fail(i: int, at: int) -> None:
         raise ValueError("no memory")
 
 
+def linger(i: int, seen: I64, turns: int) -> None:
+    """Count item ``i`` after some time."""
+    value = 1
+    for _ in range(turns):
+        value = (value * 6364136223846793005 + i) & 0xFFFFFFFF
+    seen[i] += 1 + (value >> 40)
+
+
 class Own(cpu.CpuKernels):
     """A table with kernels of its own."""
 
@@ -107,6 +116,7 @@ class Own(cpu.CpuKernels):
     mark = OverItems(mark, "work", grain=1)
     keep = OverItems(keep, kept=("kept",), grain=1)
     fail = OverItems(fail, grain=1)
+    linger = OverItems(linger, grain=1)
 
 
 OWN = Own()
@@ -178,3 +188,29 @@ def test_a_helper_that_slept_serves_again() -> None:
             while not threads.helpers.started[0].asleep and time.monotonic() < deadline:
                 time.sleep(0.001)
             assert threads.helpers.started[0].asleep
+
+
+def test_after_an_interrupted_call_the_next_one_waits_for_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work: list[int] = []
+    make_ready = threads.Helpers._make_ready
+
+    def noting(helpers: threads.Helpers, count: int, room: int) -> None:
+        at_work.append(int(helpers.board[HELPING]))
+        make_ready(helpers, count, room)
+
+    def interrupted(_seconds: float) -> None:
+        monkeypatch.undo()
+        monkeypatch.setattr(threads.Helpers, "_make_ready", noting)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "END_TURNS", 0)
+    monkeypatch.setattr(threads.time, "sleep", interrupted)
+    first, second = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    with threads.using(2):
+        with contextlib.suppress(KeyboardInterrupt):  # unless the helper has ended before
+            OWN.linger(2, first, 50_000_000)
+        monkeypatch.setattr(threads.Helpers, "_make_ready", noting)
+        OWN.linger(2, second, 1)
+    assert at_work == [0]
+    assert (first == 1).all()
+    assert (second == 1).all()

@@ -66,6 +66,7 @@ class Helpers:
         self.smallest: int | None = None
         self.board = board.new_board()
         self._room = np.empty(0, np.uint8)
+        self._arguments: tuple[Any, ...] = ()  # of the present job: helpers may go on when the caller is interrupted
         self._busy = threading.Lock()
         self.started: list[Helper] = []
 
@@ -76,16 +77,21 @@ class Helpers:
             run(n, 0, self.board, *arguments)
             return
         try:
+            self._wait()  # for helpers at a job that was interrupted
+            self._arguments = arguments
             self._make_ready(count - 1, room_for(arguments, scratch, count - 1))
-            try:
-                run(n, max(min(LEAST, grain), n // (SHARES * count)), self.board, *arguments)
-            finally:
-                while not board.waits().wait(self.board, END_TURNS):
-                    time.sleep(PAUSE_S)
+            run(n, max(min(LEAST, grain), n // (SHARES * count)), self.board, *arguments)
+            self._wait()
+            self._arguments = ()
             if self.board[board.FAILED]:
                 raise RuntimeError("a kernel has failed")
         finally:
             self._busy.release()
+
+    def _wait(self) -> None:
+        """Wait until no helper is at work."""
+        while not board.waits().wait(self.board, END_TURNS):
+            time.sleep(PAUSE_S)
 
     def _make_ready(self, count: int, room: int) -> None:
         """Let so many helpers wait for a job, and write what it needs on the board."""
