@@ -174,9 +174,9 @@ def _series(column: pd.Series) -> tuple[Any, str]:
     arrow_kind = str(dtype)
     if pd.api.types.is_datetime64_any_dtype(dtype) or arrow_kind.startswith(("timestamp[", "date32", "date64")):
         column = pd.to_datetime(column)
-        first = column.min().tz_localize(None)
-        of_day = (column - column.min()).dt.total_seconds() + (first - first.normalize()).total_seconds()
-        return of_day.to_numpy(np.float64), "s"
+        first = column.min().tz_localize(None)  # NaT if there is none
+        of_day_s = 0.0 if pd.isna(first) else (first - first.normalize()).total_seconds()
+        return ((column - column.min()).dt.total_seconds() + of_day_s).to_numpy(np.float64), "s"
     if pd.api.types.is_timedelta64_dtype(dtype) or arrow_kind.startswith("duration["):
         return pd.to_timedelta(column).dt.total_seconds().to_numpy(np.float64), "s"
     if len(column) and dtype.kind not in "fb" and is_date_in_digits(str(column.iloc[0])):
