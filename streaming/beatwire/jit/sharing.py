@@ -17,7 +17,7 @@ from beatwire.jit.board import ROOM
 
 OF_ARGUMENTS = 16_384  # bytes of the room: the longest list of arguments takes a quarter
 _ALIGN = 64
-_I32, _I64, _I8 = (ir.IntType(bits) for bits in (32, 64, 8))
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
 def rounded(size: int) -> int:

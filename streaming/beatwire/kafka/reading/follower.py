@@ -262,10 +262,14 @@ class Follower:
 
     def _is_stuck(self) -> bool:
         """Return True if committed messages wait that this consumer does not receive."""
+        topic, named = self._cluster.topic, self._cluster.name
+        passed = self._at.copy()  # also markers and aborted messages, which are no message of a reader
+        for at in self._consumer.position([TopicPartition(topic(name), p) for name, p in self._at]):
+            passed[named(at.topic), at.partition] = max(self._at[named(at.topic), at.partition], at.offset)
         try:
             for name in {name for name, _ in self._at}:
                 ends = topics.end_offsets(self._cluster, name, committed=True)
-                if any(end > self._at.get((name, p), end) + 1 for p, end in ends.items()):
+                if any(end > passed.get((name, p), end) + 1 for p, end in ends.items()):
                     return True
         except (FatalError, UserError):  # no answer, or no such topic
             self._suspect = True
