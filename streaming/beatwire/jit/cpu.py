@@ -183,14 +183,14 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
     body = kernel.body
     names = flattened(body).names
     scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
-    scope: dict[str, Any] = {"body": inlined(flattened(body).body), "take": _of_loops(board.take)}
+    scope: dict[str, Any] = {"body": inlined(flattened(body).body), "take": inlined(board.take)}
     if ahead is not None:
         scope["ahead"] = inlined(flattened(ahead, like=body).body)
     loop, qualified = _parallel_loop, f"{body.__module__}.{body.__name__}"
     if not parallel:
         items = _named(_items if ahead is None else _prefetched_items, scope, f"{qualified}_items")
-        scope = {one.__name__: _of_loops(one) for one in (board.open_job, board.close_job)}
-        scope |= {"entry": entry_of(_of_loops(items), scratch, kept), "run_entry": board.run_entry}
+        scope = {one.__name__: inlined(one) for one in (board.open_job, board.close_job)}
+        scope |= {"entry": entry_of(inlined(items), scratch, kept), "run_entry": board.run_entry}
         loop = _loop
     lean = {"_nrt": False} if enabled("lean") else {}
     with _stored():  # by the name
@@ -208,17 +208,6 @@ def _named(function: Any, scope: dict[str, Any], qualified: str) -> types.Functi
     copy = types.FunctionType(function.__code__, {"__builtins__": builtins} | scope, name)
     copy.__module__, copy.__qualname__ = module, name
     return copy
-
-
-@functools.cache
-def _of_loops(function: Any) -> Callable[..., Any]:
-    """Compile a function of loops over items for calls from machine code; it is inlined."""
-    scope = {**function.__globals__}
-    copy = types.FunctionType(function.__code__, scope, function.__name__)
-    if not enabled("bitcode"):
-        return numba.njit(copy, **_LEAN, nogil=True)  # type: ignore[no-any-return]
-    lean = _LEAN if enabled("lean") else {}
-    return numba.njit(copy, **bitcode.OPTIONS, **lean, pipeline_class=bitcode.BitcodeCompiler)  # type: ignore[no-any-return]
 
 
 def serial(body: Any) -> Callable[..., Any]:
