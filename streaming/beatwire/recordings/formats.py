@@ -32,13 +32,12 @@ from beatwire.recordings.places import (
 )
 from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
-from beatwire.recordings.unreadable import HEAD_BYTES, markup, plain, unreadable
+from beatwire.recordings.unreadable import HEAD_BYTES, PACKED, markup, plain, unreadable
 from beatwire.recordings.wfdb.record import open_wfdb
 
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[\[{\]"]|\[\s*[\r\n]\s*-?\d)')
 _TAIL_BYTES = 64
 _LINE_BYTES = 1 << 20
-_PACKED = "a compressed file: unpack it"
 
 
 def open_file(path: Path, fs: float | None, column: str | None, gain: float | None) -> Signals | Recording | None:
@@ -60,7 +59,7 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     if what := unreadable(inner) or markup(inner, b""):
         raise _refused(path, what)
     if by_content(inner[:SHORT_BYTES]) or _JSON.match(plain(inner)):
-        raise _refused(path, _PACKED)
+        raise _refused(path, PACKED)
     found = by_content(head)
     if found is None and (what := markup(begin, _last(path))):
         raise _refused(path, what)

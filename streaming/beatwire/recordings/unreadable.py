@@ -9,7 +9,7 @@ import struct
 
 HEAD_BYTES = 4096
 _NOT_READ = "which beatwire does not read"
-_PACKED = "a compressed file: unpack it"
+PACKED = "a compressed file: unpack it"
 _TO_EDF, _TO_DICOM, _TO_CSV = (f"{_NOT_READ}: convert it to {to}" for to in ("EDF or WFDB", "DICOM or WFDB", "CSV"))
 _SCP, _MFER = f"an SCP-ECG file, {_TO_DICOM}", f"an MFER file, {_TO_EDF}"
 _MAGIC = (
@@ -32,7 +32,7 @@ _MAGIC = (
     (0, b"MSH|", f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"),
     (0, b"%PDF", "a PDF: the numbers of its curves are not in it"),
     *((0, begin, "a picture") for begin in (b"\x89PNG", b"\xff\xd8\xff")),
-    *((0, begin, _PACKED) for begin in (b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd", b"Rar!")),
+    *((0, begin, PACKED) for begin in (b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd", b"Rar!")),
 )
 
 _TAG = re.compile(rb"<[?!A-Za-z]")
