@@ -2,7 +2,6 @@
 
 import gzip
 import shlex
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -263,7 +262,7 @@ def test_pyarrow_and_pandas_read_the_same(tmp_path: Path, layout: str, monkeypat
     monkeypatch.setattr(parse, "_read_numbers", lambda *_: None)
     other = read_recording(path, **kwargs)  # type: ignore[arg-type]
     assert np.array_equal(one.samples, other.samples)
-    assert replace(one, samples=MV) == replace(other, samples=MV)
+    assert vars(one) | {"samples": None} == vars(other) | {"samples": None}
 
 
 @pytest.mark.parametrize("layout", ["time in seconds", "no header, one column", "semicolon and decimal comma", "tab"])

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
             one = isinstance(opened, np.ndarray)
             arrays = {path.stem: opened} if one else _plain(opened)
             behind = path.stat().st_size - file.tell() if one else 0
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, TokenError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
     recording = recording_of_arrays(path, arrays, fs, column, gain)
     left = (f"left out: {behind} bytes behind the first array",) if behind > 0 else ()
