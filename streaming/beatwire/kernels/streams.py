@@ -5,6 +5,7 @@ from beatwire.records import F64, I32, I64, U8, Bool
 from beatwire.records.samples import SlotColumns
 
 HAS_NO_DATA, IS_NOT_MONITORED = 1, 2  # bits of the alerts that are about a stream and not its samples
+LONGEST = (1 << 31) - 1  # of an age, 35 minutes or weeks of samples: more than is compared with it
 
 
 def find_open(i: int, slots: I64, found: U8) -> None:
@@ -63,3 +64,37 @@ def note_times(
     late, active = steps * (arrived_us - last[0]), steps * (active_us - last[1])
     due[0, i] = late >= outlasts_us[0] and active >= outlasts_us[1]
     due[1, i] = bank >= 0 and slots.expected[slot] - at[slot] >= step[bank]
+
+
+def add_mark(i: int, slots: I64, tick: int, now: I64, far: I64, at: I64, ticks: I64, ages: I32) -> None:
+    """Add a mark to the stream of slot ``slots[i]``; the newest one that is far back takes the place of older ones.
+
+    Parameters
+    ----------
+    tick
+        That the mark is of.
+    now, far : int64 [n, k]
+        Where each stream is by ``k`` clocks or counts, and how far back by all of them is far.
+    at : int64 [slots, k], written
+        Where the newest mark is.
+    ticks, ages : int64 [slots, m], int32 [slots, m, k], written
+        The marks, oldest first, and how far before the newest they are, at most ``LONGEST``.
+    """
+    slot, last, distant = slots[i], ticks.shape[1] - 1, 0
+    for m in range(last + 1):
+        is_far = True
+        for k in range(at.shape[1]):
+            age = 0
+            if m < last:
+                age = int(ages[slot, m + 1, k]) + int(now[i, k]) - int(at[slot, k])
+                age = max(-LONGEST, min(LONGEST, age))
+            ages[slot, m, k] = age
+            is_far = is_far and age >= far[i, k]
+        ticks[slot, m] = ticks[slot, m + 1] if m < last else tick
+        distant += int(is_far)
+    for m in range(distant - 1):
+        ticks[slot, m] = ticks[slot, distant - 1]
+        for k in range(at.shape[1]):
+            ages[slot, m, k] = ages[slot, distant - 1, k]
+    for k in range(at.shape[1]):
+        at[slot, k] = now[i, k]

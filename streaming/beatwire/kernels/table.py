@@ -162,6 +162,7 @@ class HostKernels(Kernels):
     copy_position = OverItems(groups.copy_position, grain=MIDDLE)
     note_arrivals = Serial(streams.note_arrivals)
     note_times = OverItems(streams.note_times, grain=MIDDLE)
+    add_mark = OverItems(streams.add_mark)
     device_time = OverItems(clock.device_time, grain=MIDDLE)
 
     # scores, events, alerts and messages

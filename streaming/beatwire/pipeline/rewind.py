@@ -27,12 +27,6 @@ STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed 
 # two of its marks.
 OUTLASTS_US = np.array([3 * TURN_US, 64_000_000])
 TIME_STEPS = 9
-LONGEST = np.iinfo(np.int32).max  # of an age, 35 minutes or weeks of samples: more than is compared with it
-
-
-def aged(ages: I32, by: I64) -> I32:
-    """Return ages, at most ``LONGEST``, after as much time, or as many samples, as ``by`` says."""
-    return (ages + by).clip(-LONGEST, LONGEST).astype(np.int32)
 
 
 @dataclass(slots=True)
@@ -88,18 +82,10 @@ class TimeMarks:
 
     def add(self, slots: I64, tick: int) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
-        if not len(slots):
-            return
-        now_us = self.now_us[slots]
-        ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
-        older = aged(self.ages_us[slots, 1:], (now_us - self.newest_us[slots])[:, None])
-        ages_us = np.concatenate([older, np.zeros((len(slots), 1, 2), np.int32)], axis=1)
-        far = (ages_us >= OUTLASTS_US).all(axis=2)
-        counts = np.maximum(far.sum(axis=1) - 1, 0)
-        columns = np.maximum(np.arange(ticks.shape[1]), counts[:, None])
-        self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
-        self.newest_us[slots] = now_us
-        self.ages_us[slots] = np.take_along_axis(ages_us, columns[:, :, None], axis=1)
+        far_us = np.tile(OUTLASTS_US, (len(slots), 1))
+        cpu.kernels.add_mark(
+            len(slots), slots, tick, self.now_us[slots], far_us, self.newest_us, self.ticks, self.ages_us
+        )
 
     def before(self, ticks: I64) -> I64:
         """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
@@ -203,17 +189,10 @@ class Marks:
 
     def _add(self, slots: I64, tick: int, sample: I64, rate_hz: F64) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
-        if not len(slots):
-            return
-        ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
-        older = aged(self.ages[slots, 1:], (sample - self.at[slots])[:, None])
-        ages = np.column_stack([older, np.zeros(len(slots), np.int32)])
-        far = ages >= np.ceil(self.horizon_s * rate_hz)[:, None]
-        counts = np.maximum(far.sum(axis=1) - 1, 0)  # column of the newest mark that is the horizon back
-        columns = np.maximum(np.arange(ages.shape[1]), counts[:, None])
-        self.at[slots] = sample
-        self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
-        self.ages[slots] = np.take_along_axis(ages, columns, axis=1)
+        far = np.ceil(self.horizon_s * rate_hz).astype(np.int64)
+        cpu.kernels.add_mark(
+            len(slots), slots, tick, sample[:, None], far[:, None], self.at[:, None], self.ticks, self.ages[:, :, None]
+        )
 
     def oldest(self, partition: int, partitions: I32, arrived_us: I64, default: int) -> int:
         """Return the tick from which a partition must be replayed.
