@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from moments import LIMIT_S, wait_until
 
 paho = pytest.importorskip("paho.mqtt.client", reason="needs paho-mqtt")
-from beatwire_producers.devices.mqtt_map import Decoder, UnreadableError, parse_address, stream_of  # noqa: E402
+from beatwire_producers.devices.mqtt_json import UnreadableError  # noqa: E402
+from beatwire_producers.devices.mqtt_map import Decoder, parse_address, stream_of  # noqa: E402
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 needs_mosquitto = pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto (apt-get install mosquitto)")

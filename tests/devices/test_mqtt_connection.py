@@ -8,7 +8,8 @@ import struct
 import threading
 
 import pytest
-from beatwire_producers.devices.mqtt_map import Decoder, UnreadableError, parse_address
+from beatwire_producers.devices.mqtt_json import UnreadableError
+from beatwire_producers.devices.mqtt_map import Decoder, parse_address
 from beatwire_producers.devices.packets import DeviceAwayError
 from beatwire_producers.devices.readers.mqtt import MqttReader
 from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError

@@ -12,17 +12,19 @@ time       JSON: name of the time of the first sample: seconds to nanoseconds si
            a date and time of ISO 8601, in UTC without a zone (default ``time``)
 battery    JSON: name of the charge, percent (default ``battery``)
 contact    JSON: name of the contact, true or false (default ``contact``)
+id         JSON: name of what tells the devices of one topic apart; each is a stream of its own
 format     ``json`` (default), ``int16`` or ``int16be``: packed samples, all leads of one moment together
 header     packed: fields before the samples, such as ``count:u32,time_ms:u64,skip:u8``
 rate       sampling rate, Hz; JSON: ``rate_hz`` of the messages comes first
 leads      names, separated by commas; JSON: ``leads`` of the messages comes first
-uv         microvolts per unit; JSON: ``uv_per_unit`` or ``unit`` of the messages comes first
+uv         microvolts per unit; JSON: ``uv_per_unit`` or ``unit`` of the messages comes first, then a unit in the
+           name of the samples, such as ``ecg_uv``
 qos        0, 1 or 2 (default 1)
 ca         file of the certificates to trust, with TLS
 ========== =========================================================================================
 
-The id of a stream is what the wildcards of the topic stand for; without a wildcard, the last level. The password is
-that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
+The id of a stream is what the wildcards of the topic stand for; without a wildcard, the last level, or ``id`` alone.
+The password is that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
 """
 
 import math
@@ -34,11 +36,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 from beatwire.errors import UserError, shown
-from beatwire.recordings.columns.names import UV_PER, canonical_unit
-from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
-from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
+from beatwire.recordings.columns.names import UV_PER, unit_of
+from beatwire.recordings.leads import find_leads
 
-from beatwire_producers.devices.learnt import seconds_of_text
+from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
@@ -46,25 +47,11 @@ from beatwire_producers.feeds import pseudonym
 PASSWORD = "BEATWIRE_MQTT_PASSWORD"  # noqa: S105  the name of a variable
 _DEFAULTS = {
     "samples": "samples", "count": "count", "time": "time", "battery": "battery", "contact": "contact",
-    "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
+    "id": "", "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
 }  # fmt: skip
 _FORMATS = {"json": "", "int16": "<i2", "int16be": ">i2"}
 _FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 _TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
-_STATED = ("leads", "rate_hz", "uv_per_unit", "lead_off")
-_FIELDS_OF_JSON = (
-    Field("count", is_integer, "a whole number", optional=True),
-    Field("time", is_number, "a number", optional=True),
-    Field("battery", is_number, "a number of percent", optional=True),
-    Field("contact", lambda value: value in (True, False), "true or false", optional=True),
-    Field(
-        "leads", lambda value: isinstance(value, list) and all(map(_is_name, value)), "a list of names", optional=True
-    ),
-    Field("rate_hz", lambda value: is_number(value) and MIN_RATE_HZ <= value <= MAX_RATE_HZ, "50-4000", optional=True),
-    Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
-    Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
-)
-_DIGITS = tuple(b"%d" % digit for digit in range(10))
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
@@ -122,11 +109,15 @@ def parse_address(source: str) -> Address:
     return Address(parts.hostname, port or (8883 if tls else 1883), topic, tls, user, password, chosen)
 
 
-def stream_of(topic: str, pattern: str) -> str:
+def stream_of(topic: str, pattern: str, device: str = "") -> str:
     """Return the id of the stream of a topic: what the wildcards of the pattern stand for, else its last level.
+
+    The id of a device in the message is behind what wildcards stand for, or alone.
 
     >>> stream_of("ward/bed-1/ecg", "ward/+/ecg"), stream_of("ecg/a/b", "ecg/#"), stream_of("ecg/a", "ecg/a")
     ('bed-1', 'a-b', 'a')
+    >>> stream_of("ward/3/ecg", "ward/+/ecg", "b7"), stream_of("ecg", "ecg", "b7")
+    ('3-b7', 'b7')
     """
     levels, wanted = topic.split("/"), pattern.split("/")
     if wanted[0] == "$share":  # $share/GROUP/TOPIC: several readers share what comes
@@ -134,11 +125,8 @@ def stream_of(topic: str, pattern: str) -> str:
     parts = [level for level, want in zip(levels, wanted, strict=False) if want == "+"]
     if wanted[-1] == "#":
         parts += levels[len(wanted) - 1 :]
+    parts += [device] if device else []
     return pseudonym("-".join(parts) if parts else levels[-1])
-
-
-class UnreadableError(Exception):
-    """A message that is no packet; the text is the reason."""
 
 
 class Decoder:
@@ -150,16 +138,27 @@ class Decoder:
         Has the map.
     options
         What the user says.
+
+    Attributes
+    ----------
+    notes : list of str
+        What is not used of messages.
     """
 
     def __init__(self, address: Address, options: Options) -> None:
-        self._map, self._pattern, self._options = address.map, address.topic, options
+        self._pattern, self._options = address.topic, options
+        self._json = JsonMessages(address.map)
+        self.notes = self._json.notes
+        self._known_leads: dict[str, tuple[str, ...]] = {}  # stream -> the leads of its last message
+        self._taken: dict[tuple[str, ...], list[int]] = {}  # leads -> those to take
         self._described: dict[str, Description] = {}  # stream -> what was described last
         self._is_epoch: dict[str, bool] = {}  # stream -> whether its first time was one since 1970
-        self._streams: dict[str, str] = {}  # topic -> id of its stream
+        self._streams: dict[str, str] = {}  # topic, and the id in the message -> id of its stream
         self._topics: dict[str, str] = {}  # the reverse
         self._leads = tuple(name for name in address.map["leads"].split(",") if name)
         self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
+        if self._uv is None:
+            self._uv = UV_PER.get(unit_of(address.map["samples"]))
         self._dtype = _FORMATS[address.map["format"]]
         self._names: list[str] = []
         order = ">" if address.map["format"].endswith("be") else "<"
@@ -181,24 +180,47 @@ class Decoder:
         UnreadableError
             It is none.
         """
-        fields, samples = self._of_bytes(payload) if self._dtype else self._of_json(payload)
-        stream = self._streams.get(topic) or self._stream(topic)
-        get, time_s = fields.get, _seconds(fields)
-        described = self._describe(stream, fields, len(samples), time_s)
-        every, contact, battery = (1 << len(samples)) - 1, get("contact"), get("battery")
-        lead_off = every if contact is not None and not contact else get("lead_off", 0) & every
-        charge = None if battery is None else round(min(max(battery, 0), 100))
-        return Packet(samples, now_s, time_s, get("count"), lead_off, charge, described)
+        fields, samples = self._of_bytes(payload) if self._dtype else self._json.read(topic, payload, now_s)
+        get, time_s, device = fields.get, _seconds(fields), fields.get("id", "")
+        of = f"{topic} {device}" if device else topic
+        stream = self._streams.get(of) or self._stream(topic, device, of)
+        leads = self._leads_of(stream, fields, len(samples))
+        lead_off, contact = get("lead_off", 0) & ((1 << len(samples)) - 1), get("contact")
+        if self._options.column is not None:
+            rows = self._rows(leads)
+            leads, samples = tuple(leads[k] for k in rows), samples[rows]
+            lead_off = sum((lead_off >> row & 1) << k for k, row in enumerate(rows))
+        if contact is not None and not contact:
+            lead_off = (1 << len(samples)) - 1
+        described = self._describe(stream, fields, leads, time_s)
+        return Packet(samples, now_s, time_s, get("count"), lead_off, percent(get("battery")), described)
 
-    def _describe(self, stream: str, fields: dict[str, Any], count: int, time_s: float | None) -> Description:
+    def _leads_of(self, stream: str, fields: dict[str, Any], count: int) -> tuple[str, ...]:
+        """Return the names of the leads of a message; those it does not say are as in the one before."""
+        known = self._known_leads.get(stream, ())
+        known = known if len(known) == count else self._leads
+        leads = tuple(fields.get("leads") or known) or tuple(f"lead{k}" for k in range(count))
+        if len(leads) != count:
+            raise UnreadableError(f"expected samples of {len(leads)} leads; got {count}")
+        self._known_leads[stream] = leads
+        return leads
+
+    def _rows(self, leads: tuple[str, ...]) -> list[int]:
+        """Return which leads are taken."""
+        if leads not in self._taken:
+            try:
+                self._taken[leads] = [*find_leads("feed mqtt", leads, self._options.column or "", "column")]
+            except UserError as error:
+                raise UnreadableError(str(error)) from None
+        return self._taken[leads]
+
+    def _describe(
+        self, stream: str, fields: dict[str, Any], leads: tuple[str, ...], time_s: float | None
+    ) -> Description:
         """Return what is described; what a message does not say is as in the one before."""
         options, before, get = self._options, self._described.get(stream), fields.get
         if time_s is not None:
             self._is_epoch.setdefault(stream, EARLIEST_S < time_s < LATEST_S)
-        known_leads = before.leads if before is not None and len(before.leads) == count else self._leads
-        leads = tuple(get("leads") or known_leads) or tuple(f"lead{k}" for k in range(count))
-        if len(leads) != count:
-            raise UnreadableError(f"expected samples of {len(leads)} leads; got {count}")
         known_rate, known_uv = (self._rate_hz, self._uv) if before is None else (before.rate_hz, before.uv)
         rate = options.fs or get("rate_hz") or known_rate
         uv = options.uv if options.uv is not None else get("uv_per_unit", known_uv)
@@ -208,44 +230,14 @@ class Decoder:
         self._described[stream] = described
         return described
 
-    def _stream(self, topic: str) -> str:
-        """Return the id of the stream of a topic that is new; two topics never have one."""
-        stream = self._options.stream or stream_of(topic, self._pattern)
-        if self._topics.setdefault(stream, topic) != topic:
+    def _stream(self, topic: str, device: str, of: str) -> str:
+        """Return the id of the stream of a topic, and of an id in its messages, that is new; no two have one."""
+        stream = self._options.stream or stream_of(topic, self._pattern, device)
+        if self._topics.setdefault(stream, of) != of:
             why = "--stream is for one device" if self._options.stream else "wildcards that tell them apart are needed"
             raise UnreadableError(f"expected a stream of its own; {stream} is that of {self._topics[stream]}: {why}")
-        self._streams[topic] = stream
+        self._streams[of] = stream
         return stream
-
-    def _of_json(self, payload: bytes) -> tuple[dict[str, Any], Any]:
-        given = self._map
-        if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS):  # samples alone
-            payload = b'{"%s": %s}' % (given["samples"].encode(), payload)
-        try:
-            found = json_object(payload)
-            renamed = {name: given[name] for name in ("count", "time", "battery", "contact")}
-            fields = {name: found[own] for name, own in renamed.items() if found.get(own) is not None}
-            if isinstance(fields.get("time"), str):
-                fields["time"] = seconds_of_text(fields["time"])
-            fields |= {name: found[name] for name in _STATED if found.get(name) is not None}
-            unit = found.get("unit", found.get("units"))
-            if "uv_per_unit" not in fields and isinstance(unit, str) and canonical_unit(unit) in UV_PER:
-                fields["uv_per_unit"] = UV_PER[canonical_unit(unit)]
-            fields = checked(fields, _FIELDS_OF_JSON)
-        except ValueError as error:
-            raise UnreadableError(str(error)) from None
-        rows = found.get(given["samples"])
-        try:
-            rows = [rows] if is_number(rows) else rows
-            rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
-            samples = np.array(rows)
-            if samples.dtype.kind == "O":  # null: no value
-                samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
-        except (TypeError, ValueError):  # lists of unequal length, or none
-            samples = np.array(None)
-        if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:
-            raise UnreadableError(f"expected numbers in {given['samples']!r}, one list a lead; got {shown(rows)}")
-        return fields, samples
 
     def _of_bytes(self, payload: bytes) -> tuple[dict[str, Any], Any]:
         leads, begin = max(1, len(self._leads)), self._header.size
@@ -259,10 +251,6 @@ class Decoder:
             fields["count"] = int(fields["count"])
         samples = np.frombuffer(payload, self._dtype, offset=begin).reshape(-1, leads).T
         return fields, samples if self._dtype == "<i2" else samples.astype(np.int16)
-
-
-def _is_name(value: Any) -> bool:
-    return is_text(value, 64)
 
 
 def _number(value: Any) -> float | None:

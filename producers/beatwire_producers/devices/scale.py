@@ -10,10 +10,12 @@ followed, and numbers without a unit are judged once they change.
 from collections.abc import Callable
 
 import numpy as np
+from beatwire.errors import shown
+from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.judged_scale import HELD_S, JudgedScale
 from numpy.typing import DTypeLike
 
-__all__ = ["HELD_S", "scale_of"]
+__all__ = ["HELD_S", "scale_of", "stated_uv"]
 
 _STEP_UV = 1.0  # of numbers that are not those of a converter
 _HINT = "--gain gives a unit, in numbers per millivolt"
@@ -42,3 +44,22 @@ def scale_of(
     if is_short and not uv:
         scale.take_as_converter()
     return scale
+
+
+def stated_uv(unit: str) -> float | None:
+    """Return the microvolts of the unit that a device states; 0: it is none of voltage; None: it states none.
+
+    Raises
+    ------
+    ValueError
+        It is that of another quantity.
+
+    >>> stated_uv("mV"), stated_uv("counts"), stated_uv("0.1 mV"), stated_uv(" ")
+    (1000.0, 0.0, 0.0, None)
+    """
+    if not unit.strip():
+        return None
+    uv = uv_per_unit_of(unit)
+    if uv is None:
+        raise ValueError(f"expected a unit of voltage; got {shown(unit)}")
+    return uv

@@ -43,8 +43,15 @@ class Field(NamedTuple):
     optional: bool = False
 
 
-def json_object(value: bytes | str) -> dict[str, Any]:
+def json_object(value: bytes | str, *, has_nan: bool = False) -> dict[str, Any]:
     """Return the object that a message is.
+
+    Parameters
+    ----------
+    value
+        The message.
+    has_nan
+        Read NaN and infinity, which JSON does not have, and which Python and C write where there is no number.
 
     Raises
     ------
@@ -52,7 +59,8 @@ def json_object(value: bytes | str) -> dict[str, Any]:
         It is not UTF-8, not JSON, no object, nested too deeply, or has a number that JSON does not have.
     """
     try:
-        found = _DECODER.decode(value.decode() if isinstance(value, bytes) else value)
+        decoder = _DECODER_OF_NAN if has_nan else _DECODER
+        found = decoder.decode(value.decode() if isinstance(value, bytes) else value)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected a JSON object; got {value[:LONGEST_SHOWN]!r}") from error
     if not isinstance(found, dict):
@@ -116,3 +124,4 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)  # made once: json.loads makes one for each message
+_DECODER_OF_NAN = json.JSONDecoder()

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from beatwire.errors import UserError
 
 from beatwire_producers.devices.learnt import Learning
-from beatwire_producers.devices.mqtt_map import PASSWORD, Address, Decoder, UnreadableError, parse_address
+from beatwire_producers.devices.mqtt_json import UnreadableError
+from beatwire_producers.devices.mqtt_map import PASSWORD, Address, Decoder, parse_address
 from beatwire_producers.devices.packets import DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError
 from beatwire_producers.devices.sources import Options
@@ -42,7 +43,7 @@ class MqttReader:
         self._decoder, self._learning = Decoder(address, options), Learning()
         self._connection: Connection | None = None
         self.unreadable = 0
-        self.notes: list[str] = []
+        self.notes = self._decoder.notes
 
     def describe(self) -> None:
         """Connect and subscribe."""

@@ -1,0 +1,189 @@
+"""Messages of MQTT in JSON: their samples, and the fields beside them.
+
+In:  payloads, and the names of the map (``mqtt_map``)
+Out: fields with checked values, samples [leads, n], and notes on what is not used
+State: the names that were seen; of each topic the device that its messages name
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from beatwire.errors import shown
+from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
+from beatwire.recordings.remarks import few
+from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
+
+from beatwire_producers.devices.learnt import seconds_of_text
+from beatwire_producers.devices.scale import stated_uv
+
+_RENAMED = ("count", "time", "battery", "contact")
+_STATED = ("leads", "rate_hz", "uv_per_unit", "lead_off")
+_UNITS = ("unit", "units")
+_FIELDS = (
+    Field("count", is_integer, "a whole number", optional=True),
+    Field("time", is_number, "a number", optional=True),
+    Field("contact", lambda value: value in (True, False), "true or false", optional=True),
+    Field(
+        "leads", lambda value: isinstance(value, list) and all(is_text(one, 64) for one in value), "a list of names",
+        optional=True,
+    ),
+    Field("rate_hz", lambda value: is_number(value) and MIN_RATE_HZ <= value <= MAX_RATE_HZ, "50-4000", optional=True),
+    Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
+    Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
+)  # fmt: skip
+_DIGITS = tuple(b"%d" % digit for digit in range(10))
+_MOST_NAMES, _MOST_LISTED = 64, 8  # that are looked at; in a line
+_DEVICE = re.compile(
+    r"(?:device|dev|sensor|node|patient|subject|client|bed|strap|belt|wearable)"
+    r"(?:[_ -]?(?:id|name|no|nr|number|serial|addr|address|uid|uuid))?"
+    r"|mac(?:[_ -]?addr(?:ess)?)?|serial[_ -]?(?:no|nr|number)",
+    re.IGNORECASE,
+)
+_REPLACED_S = 60.0  # a device that is silent for so long may have been replaced
+
+
+class UnreadableError(Exception):
+    """A message that is no packet; the text is the reason."""
+
+
+class JsonMessages:
+    """Messages in JSON -> fields and samples.
+
+    Parameters
+    ----------
+    names
+        What is called how: ``samples``, ``count``, ``time``, ``battery``, ``contact``; ``id`` is empty, or the name of
+        what tells devices apart.
+
+    Attributes
+    ----------
+    notes : list of str
+        What is not used of messages.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.notes: list[str] = []
+        self._names = names
+        self._renamed = {name: names[name] for name in _RENAMED}
+        self._used = {*self._renamed.values(), names["samples"], *_STATED, *_UNITS, names["id"]}
+        self._device_names: list[str] = []
+        self._devices: dict[tuple[str, str], tuple[Any, float]] = {}  # topic and name -> the device, heard at
+        self._say = few(self.notes.append)
+
+    def read(self, topic: str, payload: bytes, now_s: float) -> tuple[dict[str, Any], Any]:
+        """Return the fields of a message, and its samples [leads, n].
+
+        Raises
+        ------
+        UnreadableError
+            It is none, or it is of another device than those before it.
+        """
+        own = self._names["samples"]
+        if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS):  # samples alone
+            payload = b'{"%s": %s}' % (own.encode(), payload)
+        try:
+            found = json_object(payload, has_nan=True)
+            fields = self._fields(topic, found)
+        except ValueError as error:
+            raise UnreadableError(str(error)) from None
+        if own not in found:
+            raise UnreadableError(
+                f"expected {own!r} among its names; got {_listed(found)} (samples=NAME in the address)"
+            )
+        samples = _samples(own, found[own])
+        if fields.get("lead_off", 0) >> len(samples):
+            self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
+        self._look_at(topic, found)
+        self._check_device(topic, found, now_s)
+        return fields, samples
+
+    def _fields(self, topic: str, found: dict[str, Any]) -> dict[str, Any]:
+        fields = {name: found[own] for name, own in self._renamed.items() if found.get(own) is not None}
+        if isinstance(fields.get("time"), str):
+            fields["time"] = seconds_of_text(fields["time"])
+        fields |= {name: found[name] for name in _STATED if found.get(name) is not None}
+        if isinstance(fields.get("leads"), str):
+            fields["leads"] = fields["leads"].split(",")
+        charge = fields.pop("battery", None)
+        fields = checked(fields, _FIELDS)
+        if "uv_per_unit" not in fields and (uv := self._uv(topic, found)) is not None:
+            fields["uv_per_unit"] = uv
+        if percent(charge) is not None:
+            fields["battery"] = charge
+        elif charge is not None:
+            self._say(f"{topic}: not used: its battery of {shown(charge)}; expected percent, 0-100")
+        if self._names["id"]:
+            device = found.get(self._names["id"])
+            if not isinstance(device, str | int):
+                raise ValueError(f"expected {self._names['id']!r}: the id of a device; got {shown(device)}")
+            fields["id"] = f"{device}"
+        return fields
+
+    def _uv(self, topic: str, found: dict[str, Any]) -> float | None:
+        """Return the microvolts of the unit that a message states; None: it states none."""
+        stated = next((found[name] for name in _UNITS if found.get(name) is not None), None)
+        units = [one for one in (stated if isinstance(stated, list) else [stated]) if isinstance(one, str)]
+        if not units or len(units) != (len(stated) if isinstance(stated, list) else 1):
+            if stated is not None:
+                self._say(f"{topic}: not used: its unit of {shown(stated)}; expected text")
+            return None
+        scales = {stated_uv(unit) for unit in units}
+        if len(scales) > 1:
+            raise ValueError(f"expected leads of one unit; got {shown(stated)}")
+        return scales.pop()
+
+    def _look_at(self, topic: str, found: dict[str, Any]) -> None:
+        """Say of names that are new that they are not used."""
+        new = [name for name in found if name not in self._used]
+        if not new or len(self._used) > _MOST_NAMES:
+            return
+        self._used.update(new)
+        self._device_names += [name for name in new if _DEVICE.fullmatch(name)]
+        unused = [name for name in new if name not in self._device_names]
+        if unused:
+            self.notes.append(f"{topic}: not used of its messages: {_listed(unused)}")
+
+    def _check_device(self, topic: str, found: dict[str, Any], now_s: float) -> None:
+        """Refuse a message of a second device: two in one stream are worse than one alone."""
+        for name in () if self._names["id"] else self._device_names:
+            device = found.get(name)
+            if not isinstance(device, str | int):
+                continue
+            before, heard_s = self._devices.get((topic, name), (device, now_s))
+            if device != before and now_s - heard_s < _REPLACED_S:
+                raise UnreadableError(
+                    f"expected messages of one device; got {name} {shown(device)} beside {shown(before)} "
+                    f"(id={name} in the address makes a stream of each)"
+                )
+            self._devices[topic, name] = device, now_s
+
+
+def _listed(names: Iterable[str]) -> str:
+    first = [shown(name) for name in itertools.islice(names, _MOST_LISTED + 1)]
+    return ", ".join(first[:_MOST_LISTED] + ["..."] * (len(first) > _MOST_LISTED)) or "none"
+
+
+def percent(charge: Any) -> int | None:
+    """Return a charge in whole percent; None if it is none: a part of 1, millivolts, or a code for "unknown".
+
+    >>> percent(80.4), percent(0), percent(0.8), percent(255), percent("80"), percent(None)
+    (80, 0, None, None, None, None)
+    """
+    return round(charge) if is_number(charge) and (charge == 0 or 1 <= charge <= 100) else None
+
+
+def _samples(own: str, rows: Any) -> Any:
+    try:
+        rows = [rows] if is_number(rows) else rows
+        rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
+        samples = np.array(rows)
+        if samples.dtype.kind == "O":  # null: no value
+            samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
+    except (TypeError, ValueError):  # lists of unequal length, or none
+        samples = np.array(None)
+    if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:
+        raise UnreadableError(f"expected numbers in {own!r}, one list a lead; got {shown(rows)}")
+    return samples

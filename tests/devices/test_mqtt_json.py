@@ -1,0 +1,145 @@
+"""What messages of MQTT state in JSON: units, names that nothing reads, devices that share a topic, NaN, batteries."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire_producers.devices.mqtt_json import UnreadableError
+from beatwire_producers.devices.mqtt_map import Decoder, parse_address
+from beatwire_producers.devices.packets import Packet
+from beatwire_producers.devices.sources import Options
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def decoder_of(query: str = "rate=250", *, topic: str = "ward/+/ecg", column: str | None = None) -> Decoder:
+    return Decoder(parse_address(f"mqtt://h/{topic}?{query}"), Options(column=column))
+
+
+def read(decoder: Decoder, message: Any, *, topic: str = "ward/1/ecg", now_s: float = 0.0) -> Packet:
+    return decoder.packet(topic, json.dumps(message).encode(), now_s)
+
+
+def uv_of(packet: Packet) -> float | None:
+    assert packet.described is not None
+    return packet.described.uv
+
+
+@pytest.mark.parametrize(
+    ("unit", "uv"),
+    [
+        ("mV", 1000.0), ("µV", 1.0), ("microvolts", 1.0), ("V", 1e6), (["mV", "mV"], 1000.0), ("counts", 0.0),
+        ("raw", 0.0), ("adu", 0.0), ("0.1 mV", 0.0), ("xyz", 0.0), ("", None), (None, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["unit", "units"])
+def test_a_unit_is_a_voltage_or_not_calibrated(name: str, unit: object, uv: float | None) -> None:
+    assert uv_of(read(decoder_of(), {"samples": [[0.5, 1.5], [1, 2]], name: unit})) == uv
+
+
+@pytest.mark.parametrize("unit", ["mmHg", "ohm", "bpm", "g", ["mV", "uV"], ["mV", "mmHg"]])
+def test_a_unit_of_another_quantity_and_two_units_are_no_ecg(unit: object) -> None:
+    with pytest.raises(UnreadableError, match=r"expected (a unit of voltage|leads of one unit)"):
+        read(decoder_of(), {"samples": [[0.5, 1.5], [1, 2]], "unit": unit})
+
+
+@pytest.mark.parametrize(("name", "uv"), [("ecg_uv", 1.0), ("mv", 1000.0), ("ecg", None)])
+def test_a_unit_in_the_name_of_the_samples_is_theirs(name: str, uv: float | None) -> None:
+    assert uv_of(read(decoder_of(f"samples={name}"), {name: [1, 2]})) == uv
+    assert uv_of(read(decoder_of(f"samples={name}&uv=7"), {name: [1, 2]})) == 7.0
+
+
+OTHER_NAMES = st.sampled_from(["fs", "gain", "offset", "ts", "lead", "seq", "firmware", "ecg"])
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.lists(st.dictionaries(OTHER_NAMES, st.integers() | st.text(max_size=3)), min_size=1, max_size=12))
+def test_each_name_that_is_not_used_is_said_once(messages: list[dict[str, Any]]) -> None:
+    decoder = decoder_of()
+    for message in messages:
+        read(decoder, {"samples": [1, 2], "time": 1.0, "count": 0, "unit": "mV", **message})
+    said = " ".join(decoder.notes)
+    for name in ("samples", "time", "count", "unit", *{name for message in messages for name in message}):
+        assert said.count(f"'{name}'") == any(name in message for message in messages), name
+
+
+def test_samples_of_another_name_are_said_with_the_names_that_there_are() -> None:
+    words = r"expected 'samples' among its names; got 'ecg', 'ts' \(samples=NAME in the address\)"
+    with pytest.raises(UnreadableError, match=words):
+        read(decoder_of(), {"ecg": [1, 2], "ts": 3})
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    name=st.sampled_from(["device", "deviceId", "patient_id", "MAC", "serial_no", "bed"]),
+    devices=st.lists(st.sampled_from(["a", "b", 7]), min_size=1, max_size=20),
+)
+def test_two_devices_of_one_topic_are_never_one_stream(name: str, devices: list[Any]) -> None:
+    refusing, apart = decoder_of(), decoder_of(f"rate=250&id={name}", topic="ecg")
+    for k, device in enumerate(devices):
+        message = {"samples": [k, k + 1], name: device}
+        packet = read(apart, message, topic="ecg", now_s=float(k))
+        assert packet.described is not None
+        assert packet.described.stream == str(device)
+        if device == devices[0]:
+            read(refusing, message, now_s=float(k))
+        else:
+            with pytest.raises(UnreadableError, match="expected messages of one device; got"):
+                read(refusing, message, now_s=float(k))
+
+
+def test_a_device_that_takes_the_place_of_a_silent_one_is_read() -> None:
+    decoder = decoder_of()
+    read(decoder, {"samples": [1], "device": "a"})
+    with pytest.raises(UnreadableError, match=r"got device 'b' beside 'a' \(id=device in the address"):
+        read(decoder, {"samples": [1], "device": "b"}, now_s=59.0)
+    read(decoder, {"samples": [1], "device": "b"}, now_s=61.0)
+
+
+def test_two_ids_that_look_alike_are_never_one_stream() -> None:
+    decoder = decoder_of("id=dev", topic="ecg")
+    read(decoder, {"samples": [1], "dev": "a b"}, topic="ecg")
+    with pytest.raises(UnreadableError, match="expected a stream of its own"):
+        read(decoder, {"samples": [1], "dev": "a/b"}, topic="ecg")
+    with pytest.raises(UnreadableError, match="expected 'dev': the id of a device; got None"):
+        read(decoder, {"samples": [1]}, topic="ecg")
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.lists(st.floats(-5, 5, width=32) | st.sampled_from([None, float("nan")]), min_size=1, max_size=30))
+def test_nan_as_python_writes_it_is_no_value(values: list[float | None]) -> None:
+    packet = read(decoder_of(), {"samples": values})
+    np.testing.assert_array_equal(packet.samples[0], [np.nan if one is None else one for one in values])
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.integers(-300, 5000) | st.floats(-1, 101) | st.sampled_from(["80%", "full", [80], True]))
+def test_a_battery_that_is_no_percentage_costs_no_samples_and_is_said(charge: object) -> None:
+    decoder = decoder_of()
+    packet = read(decoder, {"samples": [1, 2], "battery": charge})
+    is_percent = (
+        not isinstance(charge, bool) and isinstance(charge, int | float) and (1 <= charge <= 100 or charge == 0)
+    )
+    assert packet.samples.tolist() == [[1, 2]]
+    assert packet.battery == (round(charge) if is_percent else None)  # type: ignore[call-overload]
+    assert len(decoder.notes) == (not is_percent)
+
+
+def test_a_column_is_a_lead_of_the_message() -> None:
+    decoder = decoder_of(column="V1,0")
+    message = {"samples": [[1, 2], [3, 4], [5, 6]], "leads": ["I", "II", "V1"], "lead_off": 0b101}
+    for sent in (message, {**message, "leads": None}):
+        packet = read(decoder, sent)
+        assert packet.described is not None
+        assert (packet.samples.tolist(), packet.described.leads) == ([[5, 6], [1, 2]], ("V1", "I"))
+        assert packet.lead_off == 0b11
+    with pytest.raises(UnreadableError, match="expected"):
+        read(decoder, {"samples": [[1, 2]], "leads": ["I"]})
+
+
+def test_a_mask_beyond_the_leads_is_said() -> None:
+    decoder = decoder_of()
+    assert read(decoder, {"samples": [1, 2], "lead_off": 2}).lead_off == 0
+    assert "its lead_off of 2 has bits beyond its 1 leads" in decoder.notes[0]
