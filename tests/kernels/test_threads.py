@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.backends.cpu import CPU
+from beatwire.bench.card.workers import ticks_ms
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
 from beatwire.jit.board import HELPING, JOB
@@ -215,3 +216,10 @@ def test_after_an_interrupted_call_the_next_one_waits_for_the_helpers(monkeypatc
     assert at_work == [0]
     assert (first == 1).all()
     assert (second == 1).all()
+
+
+@pytest.mark.slow
+def test_workers_of_a_benchmark_take_their_ticks_together() -> None:
+    taken_ms = ticks_ms(8, 2, on_gpu=False, ticks=3)
+    assert taken_ms.shape == (3,)
+    assert (taken_ms > 0).all()

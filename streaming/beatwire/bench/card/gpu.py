@@ -12,7 +12,7 @@ from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.card import missing
 from beatwire.bench import json_tick, recording
 from beatwire.bench.broker import live_many
-from beatwire.bench.card import out_of_core
+from beatwire.bench.card import out_of_core, workers
 from beatwire.bench.card.gpu_card import TimedCard
 from beatwire.bench.card.gpu_ticks import (
     WARM,
@@ -67,6 +67,7 @@ def measure(log: Log) -> Iterator[Result]:
             kernels = ", ".join(f"{name} {us:.0f}" for name, us in time_kernels(card, ticks).items() if us >= 1)
             log(f"gpu: {streams} streams, each kernel alone, us: {kernels}")
         yield Result(f"gpu, {streams} streams, whole tick", times.tick_ms, "ms", "one core", cpu_ms)
+    yield from workers.measure(log, times.tick_ms)
     twelve = timed(
         "10,000 streams of 12 leads at 500 Hz", ticks_for(10_000, ticks=14, per_tick=1, rate_hz=500.0, leads=12)
     )
