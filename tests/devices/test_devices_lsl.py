@@ -12,22 +12,26 @@ from device_feeds import feeding
 pylsl = pytest.importorskip("pylsl", reason="needs pylsl")
 
 
-def outlet(name: str, kind: str, *, rate_hz: float = 250.0, source_id: str = "") -> object:
-    info = pylsl.StreamInfo(name, kind, 2, rate_hz, pylsl.cf_float32, source_id or name)
-    channels = info.desc().append_child("channels")
-    for label, unit, what in (("II", "millivolts", "ECG"), ("Resp", "ohm", "RESP")):
-        channel = channels.append_child("channel")
+CHANNELS = (("II", "millivolts", "ECG"), ("Resp", "ohm", "RESP"))
+
+
+def outlet(name: str, kind: str, *, rate_hz: float = 250.0, channels: tuple = CHANNELS) -> object:
+    info = pylsl.StreamInfo(name, kind, len(channels), rate_hz, pylsl.cf_float32, name)
+    listed = info.desc().append_child("channels")
+    for label, unit, what in channels:
+        channel = listed.append_child("channel")
         channel.append_child_value("label", label)
         channel.append_child_value("unit", unit)
         channel.append_child_value("type", what)
     return pylsl.StreamOutlet(info)
 
 
-def push(outlets: list, values: np.ndarray, rate_hz: float = 250.0, every: int = 10) -> None:
+def push(outlets: list, values: np.ndarray, rate_hz: float = 250.0, every: int = 10, width: int = 2) -> None:
     """Push in real time, or later, with the times at which the samples were taken."""
     began = pylsl.local_clock()
     for k in range(0, len(values), every):
-        piece = np.stack([values[k : k + every], np.zeros(len(values[k : k + every]))], axis=1).astype(np.float32)
+        piece = np.zeros((len(values[k : k + every]), width), np.float32)
+        piece[:, 0] = values[k : k + every]
         for one in outlets:
             one.push_chunk(piece.tolist(), began + (k + every) / rate_hz)
         time.sleep(max(0.0, began + (k + every) / rate_hz - pylsl.local_clock()))
@@ -71,6 +75,27 @@ def test_a_stream_that_comes_later_is_read_and_one_that_comes_back_is_the_same_s
     assert len(sessions) == 2
     gone = received.samples("bed-2").shape[1] - 1000
     assert gone >= 250
+
+
+def test_a_stream_that_comes_back_with_another_unit_rate_and_channels_is_a_session_with_these() -> None:
+    kind = f"T{uuid.uuid4().hex[:8]}"
+    one = outlet("bed-1", kind)
+    with feeding([("lsl", open_source(f"lsl:type={kind}", Options()))], pauses_s=(0.1, 0.5)) as running:
+        received = running.received
+        received.wait(lambda: one.have_consumers())
+        push([one], np.full(250, 0.5))
+        received.wait(lambda: received.count("bed-1") >= 250)
+        del one
+        time.sleep(0.5)
+        one = outlet("bed-1", kind, rate_hz=500.0, channels=(("V1", "microvolts", "ECG"), *CHANNELS[1:], CHANNELS[1]))
+        received.wait(lambda: one.have_consumers())
+        push([one], np.full(500, 700.0), 500.0, width=3)
+        received.wait(lambda: received.count("bed-1") >= 750)
+    found = {(c["session"], tuple(c["leads"]), c["rate_hz"]): c for c in received.chunks}
+    assert sorted(key[1:] for key in found) == [(("II",), 250.0), (("V1",), 500.0)]
+    for (_, leads, _), chunk in found.items():
+        values = np.frombuffer(chunk["samples"], "<i2") * chunk["uv_per_unit"]
+        np.testing.assert_allclose(values, 500.0 if leads == ("II",) else 700.0, atol=1.0)
 
 
 def test_a_stream_of_text_and_one_of_two_units_are_refused() -> None:

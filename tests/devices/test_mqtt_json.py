@@ -45,7 +45,7 @@ def test_a_unit_of_another_quantity_and_two_units_are_no_ecg(unit: object) -> No
         read(decoder_of(), {"samples": [[0.5, 1.5], [1, 2]], "unit": unit})
 
 
-@pytest.mark.parametrize(("name", "uv"), [("ecg_uv", 1.0), ("mv", 1000.0), ("ecg", None)])
+@pytest.mark.parametrize(("name", "uv"), [("ecg_uv", 1.0), ("mv", 1000.0), ("ecg_raw", 0.0), ("ecg", None)])
 def test_a_unit_in_the_name_of_the_samples_is_theirs(name: str, uv: float | None) -> None:
     assert uv_of(read(decoder_of(f"samples={name}"), {name: [1, 2]})) == uv
     assert uv_of(read(decoder_of(f"samples={name}&uv=7"), {name: [1, 2]})) == 7.0

@@ -30,17 +30,18 @@ The password is that of the address, or of the environment variable ``BEATWIRE_M
 import math
 import os
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 from beatwire.errors import UserError, shown
-from beatwire.recordings.columns.names import UV_PER, unit_of
 from beatwire.recordings.leads import find_leads
 
 from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
+from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
 
@@ -156,10 +157,11 @@ class Decoder:
         self._streams: dict[str, str] = {}  # topic, and the id in the message -> id of its stream
         self._topics: dict[str, str] = {}  # the reverse
         self._leads = tuple(name for name in address.map["leads"].split(",") if name)
-        self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
-        if self._uv is None:
-            self._uv = UV_PER.get(unit_of(address.map["samples"]))
         self._dtype = _FORMATS[address.map["format"]]
+        self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
+        if self._uv is None and not self._dtype:
+            with suppress(ValueError):
+                self._uv = stated_uv("", address.map["samples"])
         self._names: list[str] = []
         order = ">" if address.map["format"].endswith("be") else "<"
         codes = []

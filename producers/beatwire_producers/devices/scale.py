@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from beatwire.errors import shown
 from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.names import is_unscaled, unit_of
 from beatwire.recordings.judged_scale import HELD_S, JudgedScale
 from numpy.typing import DTypeLike
 
@@ -46,19 +47,24 @@ def scale_of(
     return scale
 
 
-def stated_uv(unit: str) -> float | None:
+def stated_uv(unit: str, name: str = "") -> float | None:
     """Return the microvolts of the unit that a device states; 0: it is none of voltage; None: it states none.
+
+    Without a unit a name may have one, or say that numbers are those of a converter.
 
     Raises
     ------
     ValueError
         It is that of another quantity.
 
-    >>> stated_uv("mV"), stated_uv("counts"), stated_uv("0.1 mV"), stated_uv(" ")
-    (1000.0, 0.0, 0.0, None)
+    >>> stated_uv("mV"), stated_uv("counts"), stated_uv("0.1 mV"), stated_uv(" "), stated_uv("", "ecg")
+    (1000.0, 0.0, 0.0, None, None)
+    >>> stated_uv("", "ecg_uV"), stated_uv("", "ecg_raw"), stated_uv("mV", "ecg_raw")
+    (1.0, 0.0, 1000.0)
     """
-    if not unit.strip():
-        return None
+    unit = unit.strip() or unit_of(name)
+    if not unit:
+        return 0.0 if is_unscaled("", name) else None
     uv = uv_per_unit_of(unit)
     if uv is None:
         raise ValueError(f"expected a unit of voltage; got {shown(unit)}")

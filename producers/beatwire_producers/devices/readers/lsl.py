@@ -2,48 +2,54 @@
 
 Rate, labels and units of channels are those of the description that the sender gives. Times are the sender's, brought
 to this machine's clock by the offset that LSL measures. It errs by milliseconds on a busy machine, and changes at once:
-here it is followed slowly, because a step of the times would look like missing samples. A stream that ends and has a
-source id is found again by LSL itself.
+here it is followed slowly, because a step of the times would look like missing samples.
+
+A stream that ends is opened anew where it comes again, as what comes may have other units, channels or another rate. A
+source id is that of one device, and the id of its stream stays its own. Streams of one name, or of one source id, that
+are there together are told apart, and it is said.
 """
 
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import pylsl
 from beatwire.errors import UserError
-from beatwire.recordings.columns.names import UV_PER, canonical_unit
-from beatwire.recordings.leads import find_lead
 from beatwire.records import F64
 from pylsl.util import LostError
 from pylsl.util import TimeoutError as SlowError
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, arrival_s
+from beatwire_producers.devices.readers.lsl_description import describe_stream, stream_of
 from beatwire_producers.devices.sources import Options
-from beatwire_producers.feeds import pseudonym
 
 _FIND_S = 5.0
 _PULL_S = 0.03  # between two looks at the streams: what came to all of them is passed on together
 _LOOK_S = 1.0
+_ALL_S = 0.5  # after the first stream was found, for the others
+_SILENT_S = 15.0
+_TOGETHER, _TOGETHER_ENDED = 10, 4  # looks: streams of one source id are two; one of them has ended. Or one began anew
 _MOST_OPENING = 16  # streams that are opened at the same time
 _SLEW, _STEP_S = 5e-4, 0.1  # seconds a second by which an offset is followed; a clock that was set is further away
 _MOST_SAMPLES = 4096  # of one stream at a time
 _GAP = 1.5  # samples: times of a stream that are further apart are in different packets
-_NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
 
 
 @dataclass
 class _Inlet:
     """An open stream: what it sends, the rows of its channels that are leads, and the offset of the sender's clock."""
 
+    uid: str
     inlet: Any
     described: Description
     rows: list[int]
     offset_s: float
+    heard_s: float  # when the last sample came, or it was opened
     measured_s: float = 0.0  # when the offset was last looked at
 
     def follow_offset(self, now_s: float) -> None:
@@ -75,8 +81,10 @@ class LslReader:
         self._where, self._options = f"lsl:{key}={value}", options
         self._key, self._value = key, value
         self._inlets: dict[str, _Inlet] = {}
+        self._owners: dict[str, str] = {}  # stream -> the source id that it is of
+        self._together: dict[str, int] = {}  # uid -> looks at which another stream of its source id was there
         self._resolver: Any = None
-        self._refused: dict[str, UserError] = {}
+        self._refused: dict[str, UserError] = {}  # uid -> why
         self._opening: threading.Thread | None = None
         self._epoch_s = 0.0
         self._clock = MachineClock()
@@ -86,7 +94,8 @@ class LslReader:
         """Find the streams that are there; those that come later are opened then."""
         self._resolver = self._resolver or pylsl.ContinuousResolver(self._key, self._value)
         deadline_s = arrival_s() + _FIND_S
-        pylsl.resolve_byprop(self._key, self._value, 1, _FIND_S)
+        if pylsl.resolve_byprop(self._key, self._value, 1, _FIND_S):
+            time.sleep(_ALL_S)
         while not (self._inlets or self._refused) and arrival_s() < deadline_s:
             self._open_new()
             time.sleep(_PULL_S)
@@ -110,15 +119,17 @@ class LslReader:
                 try:
                     values, stamps = one.inlet.pull_chunk(0.0, _MOST_SAMPLES, as_numpy=True)
                 except LostError:
-                    del self._inlets[key]
+                    self._drop(key, one)
                     continue
                 if len(stamps):
+                    one.heard_s = arrival_s()
                     came += self._packets_of(one, values, stamps)
                     is_all = is_all and len(stamps) < _MOST_SAMPLES
             if not self._inlets:
                 raise DeviceAwayError("the stream has ended")
             yield came or None
             if is_asked:
+                self._drop_silent()
                 self._look()
                 look_s = arrival_s() + _LOOK_S
             if is_all:
@@ -131,6 +142,19 @@ class LslReader:
             one.inlet.close_stream()
         self._inlets.clear()
 
+    def _drop(self, key: str, one: _Inlet) -> None:
+        if self._inlets.get(key) is one:
+            del self._inlets[key]
+
+    def _drop_silent(self) -> None:
+        """Give up streams that send nothing and are not there any more: a network that breaks ends no connection."""
+        resolver, now_s = self._resolver, arrival_s()
+        silent = {key: one for key, one in list(self._inlets.items()) if now_s - one.heard_s > _SILENT_S}
+        there = {info.uid() for info in resolver.results()} if silent and resolver is not None else set()
+        for key, one in silent.items():
+            if one.uid not in there:
+                self._drop(key, one)
+
     def _look(self) -> None:
         """Look for new streams in a thread: one that does not answer does not stop the others."""
         if self._opening is None or not self._opening.is_alive():
@@ -139,31 +163,67 @@ class LslReader:
 
     def _open_new(self) -> None:
         resolver = self._resolver
-        new: dict[str, Any] = {}
-        for info in resolver.results() if resolver is not None else ():
-            key = info.source_id() or info.uid()
-            if key not in self._inlets and key not in self._refused:
-                new.setdefault(key, info)
+        new = self._new(resolver.results() if resolver is not None else ())
         if not new:
             return
         with ThreadPoolExecutor(min(len(new), _MOST_OPENING)) as pool:  # LSL measures an offset for 0.6 s
             opened = list(pool.map(_opened, new.values()))
+        names = Counter(info.name() for info in new.values())
         for key, found in zip(new, opened, strict=True):
             if found is None:
                 continue
             inlet, full, offset_s = found
             try:
-                taken = {one.described.stream for one in list(self._inlets.values())}
-                described, rows = describe_stream(self._where, full, self._options, taken)
+                described, rows = self._described(key, full, is_alone=names[full.name()] == 1)
             except UserError as error:
                 inlet.close_stream()
-                self._refused[key] = error
+                self._refused[full.uid()] = error
                 self.notes.append(str(error))
                 continue
             if self._resolver is not resolver:  # closed meanwhile
                 inlet.close_stream()
                 return
-            self._inlets[key] = _Inlet(inlet, described, rows, offset_s)
+            self._inlets[key] = _Inlet(full.uid(), inlet, described, rows, offset_s, arrival_s())
+
+    def _new(self, listed: Sequence[Any]) -> dict[str, Any]:
+        """Return what can be opened of the streams that are there, in the order of their source ids, or else uids."""
+        inlets = dict(self._inlets)
+        open_uids, there = {one.uid for one in inlets.values()}, {info.uid() for info in listed}
+        new: dict[str, Any] = {}
+        together: dict[str, int] = {}
+        for info in listed:
+            uid, key = info.uid(), info.source_id() or info.uid()
+            if uid in open_uids or uid in self._refused:
+                continue
+            looks = self._together.get(uid, 0)
+            if key in new or (key in inlets and inlets[key].uid in there):  # not one that began anew: that is not there
+                together[uid] = looks + 1
+                if looks + 1 < _TOGETHER:
+                    continue
+                key = uid
+            elif key not in inlets and looks >= _TOGETHER_ENDED:
+                key = uid
+            new[key] = info
+        self._together = together
+        return dict(sorted(new.items()))
+
+    def _described(self, key: str, full: Any, *, is_alone: bool) -> tuple[Description, list[int]]:
+        """Return what a stream sends, and which of its channels are leads; its id is that of no other source."""
+        source = full.source_id()
+        taken = {one.described.stream for other, one in list(self._inlets.items()) if other != key}
+        own = next((stream for stream, owner in self._owners.items() if owner == key), None)
+        if own is None or own in taken:
+            own = stream_of(full, self._options, taken | self._owners.keys(), is_alone=is_alone)
+        described, rows, notes = describe_stream(self._where, full, own, self._options)
+        self.notes += notes
+        if key == source:
+            self._owners[own] = source
+        elif source:
+            self.notes.append(
+                f"{self._where}: expected a source id of its own for each stream; got two of {source!r}: this one is "
+                f"{own} until it ends"
+            )
+        return described, rows
 
     def _packets_of(self, one: _Inlet, values: Any, stamps: F64) -> Iterator[Packet]:
         """Yield samples in packets without gaps."""
@@ -196,7 +256,7 @@ def runs_of(stamps: list[float], rate_hz: float | None) -> Iterator[tuple[int, i
 
 def _opened(info: Any) -> tuple[Any, Any, float] | None:
     """Return the inlet of a stream, open; its description, and the offset of its clock; None if it does not answer."""
-    inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()))
+    inlet = pylsl.StreamInlet(info, recover=False)
     try:
         full = inlet.info(timeout=_FIND_S)
         offset_s = inlet.time_correction(timeout=_FIND_S)
@@ -213,35 +273,6 @@ def _epoch_s() -> float:
         before_s, lsl_s, after_s = arrival_s(), pylsl.local_clock(), arrival_s()
         tried.append((after_s - before_s, (before_s + after_s) / 2 - lsl_s))
     return float(min(tried)[1])
-
-
-def describe_stream(where: str, info: Any, options: Options, taken: set[str]) -> tuple[Description, list[int]]:
-    """Return what a stream sends by its description, and which of its channels are leads."""
-    if info.channel_format() not in _NUMBERS:
-        raise UserError(f"{where}: expected a stream of numbers; {info.name()!r} is one of text")
-    labels, units, types = [], [], []
-    channel = info.desc().child("channels").child("channel")
-    for k in range(info.channel_count()):
-        labels.append(channel.child_value("label") or f"{k + 1}")
-        units.append(channel.child_value("unit"))
-        types.append(channel.child_value("type").casefold())
-        channel = channel.next_sibling()
-    if options.column is not None:
-        rows = [find_lead(where, labels, one, "column") for one in options.column.split(",")]
-    else:
-        rows = [k for k, kind in enumerate(types) if kind in ("ecg", "ekg")] or list(range(len(labels)))
-    scales = {UV_PER.get(canonical_unit(units[k])) for k in rows}
-    if len(scales) > 1:
-        raise UserError(f"{where}: expected channels of one unit; {info.name()!r} has {sorted(set(units))} (--column)")
-    rate_hz = options.fs if options.fs is not None else info.nominal_srate() or None
-    stream = options.stream if options.stream and not taken else pseudonym(options.stream or info.name())
-    if stream in taken:
-        stream = f"{stream[:40]}-{pseudonym(info.source_id() or info.uid())[:20]}"
-    uv = options.uv if options.uv is not None else scales.pop()
-    names = tuple(labels[k] for k in rows)
-    return Description(
-        stream, names, None if rate_hz is None or math.isnan(rate_hz) else rate_hz, uv, is_epoch=True
-    ), rows
 
 
 def open_reader(text: str, options: Options) -> LslReader:

@@ -13,11 +13,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 import serial
 from beatwire.errors import UserError
-from beatwire.recordings.columns.names import PER_SECOND, UV_PER, time_unit, without_unit
+from beatwire.recordings.columns.names import PER_SECOND, time_unit, without_unit
 from beatwire.recordings.columns.roles import Table, risen, roles_of
 from beatwire.records import F64
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.devices.turns import Turns
 from beatwire_producers.feeds import pseudonym
@@ -110,9 +111,15 @@ class SerialReader:
                 self._count = roles.clock
             else:
                 self._clock = roles.clock, PER_SECOND[unit]
-        units = {table.unit(k) for k in self._leads}
-        uv = options.uv if options.uv is not None else UV_PER.get(units.pop()) if len(units) == 1 else None
+        try:
+            scales = {stated_uv(table.unit(k), names[k]) for k in self._leads} if options.uv is None else {options.uv}
+        except ValueError as error:
+            raise UserError(f"{where}: {error}") from None
+        if len(scales - {None}) > 1:
+            got = ", ".join(repr(names[k]) for k in self._leads)
+            raise UserError(f"{where}: expected leads of one unit; got {got} (--column)")
         stream = options.stream or pseudonym(self._port.rsplit("/", 1)[-1])
+        uv = scales.pop() if len(scales) == 1 else None
         return Description(stream, tuple(without_unit(names[k]) for k in self._leads), rate_hz, uv)
 
     def packets(self) -> Iterator[Packet | None]:

@@ -1,0 +1,77 @@
+"""What the description of a stream of LSL says: its leads, their unit and rate, and the id of its stream.
+
+A channel is a lead if its type is ECG. Where none is, those are leads whose types and labels are not those of other
+quantities: of electrodes, or of nothing that is known.
+"""
+
+import math
+from typing import Any
+
+import pylsl
+from beatwire.errors import UserError, shown
+from beatwire.recordings.columns.names import Meaning, meaning
+from beatwire.recordings.leads import find_lead
+
+from beatwire_producers.devices.packets import Description
+from beatwire_producers.devices.scale import stated_uv
+from beatwire_producers.devices.sources import Options
+from beatwire_producers.feeds import pseudonym
+
+_NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
+_ECG = ("ecg", "ekg")
+_ELECTRODES = (*_ECG, "eeg", "exg", "emg", "eog")
+
+
+def describe_stream(where: str, info: Any, stream: str, options: Options) -> tuple[Description, list[int], list[str]]:
+    """Return what a stream sends by its description, which of its channels are leads, and notes on the others.
+
+    Raises
+    ------
+    UserError
+        It sends text or other quantities, or its leads have several units.
+    """
+    name = info.name()
+    if info.channel_format() not in _NUMBERS:
+        raise UserError(f"{where}: expected a stream of numbers; {name!r} is one of text")
+    labels, units, types = [], [], []
+    channel = info.desc().child("channels").child("channel")
+    for k in range(info.channel_count()):
+        labels.append(channel.child_value("label") or f"{k + 1}")
+        units.append(channel.child_value("unit"))
+        types.append((channel.child_value("type") or info.type()).casefold())
+        channel = channel.next_sibling()
+    others: list[int] = []
+    if options.column is not None:
+        rows = [find_lead(where, labels, one, "column") for one in options.column.split(",")]
+    elif not (rows := [k for k, kind in enumerate(types) if kind in _ECG]):
+        others = [k for k in range(len(labels)) if _is_other(labels[k], units[k], types[k])]
+        rows = [k for k in range(len(labels)) if k not in others]
+    left_out = ", ".join(shown(labels[k]) for k in others)
+    if not rows:
+        raise UserError(f"{where}: expected leads; {name!r} has the channels {left_out} (--column)")
+    try:
+        scales = {stated_uv(units[k], labels[k]) for k in rows} if options.uv is None else {options.uv}
+    except ValueError as error:
+        raise UserError(f"{where}: {name!r}: {error} (--column)") from None
+    if len(scales) > 1:
+        raise UserError(f"{where}: expected channels of one unit; {name!r} has {sorted(set(units))} (--column)")
+    rate_hz = options.fs if options.fs is not None else info.nominal_srate() or None
+    described = Description(
+        stream, tuple(labels[k] for k in rows), None if rate_hz is None or math.isnan(rate_hz) else rate_hz,
+        scales.pop(), is_epoch=True,
+    )  # fmt: skip
+    notes = [f"{where}: {name!r}: the channels {left_out} are no leads: left out (--column)"] if others else []
+    return described, rows, notes
+
+
+def stream_of(info: Any, options: Options, taken: set[str], *, is_alone: bool) -> str:
+    """Return the id of a stream: its name, and behind it what tells it apart if others have the name."""
+    stream = options.stream if options.stream and not taken else pseudonym(options.stream or info.name())
+    if stream in taken or not is_alone:
+        stream = f"{stream[:40]}-{pseudonym(info.source_id() or info.uid())[:20]}"
+    return stream
+
+
+def _is_other(label: str, unit: str, kind: str) -> bool:
+    """Return True if a channel is of another quantity than the voltage of electrodes."""
+    return kind not in _ELECTRODES and Meaning.OTHER in (meaning(kind), meaning(label, unit))
