@@ -84,6 +84,7 @@ class Log:
             yield SimpleNamespace(
                 key=lambda key=key: key,
                 value=lambda content=content: content,
+                partition=lambda: 0,
                 timestamp=lambda time_us=time_us: (1, time_us // 1000),
             )
 

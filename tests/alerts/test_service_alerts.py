@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from beatwire.cli.ward.tail import alert_line
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.page.ward import Ward as Page
 from beatwire.records import Acknowledgement, Expired
 from beatwire.records.feed import Watched

@@ -9,7 +9,7 @@ import beatwire.page
 import pytest
 from beatwire.errors import UserError
 from beatwire.kafka.publishing.orders import check_name
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS
 from beatwire.wire.staff import LONGEST, NAME, ack_entry, decode_ack, decode_limits, encode_entry, limits_entry

@@ -20,7 +20,7 @@ from beatwire.cli.ward.tail import AlertLines, alert_line, beat_line, letter_lin
 from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading import staff
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.kafka.reading.staff import MOST_REJECTED, StaffReader
 from beatwire.page.alerts import Alerts
 from beatwire.pipeline import Pipeline
@@ -212,7 +212,7 @@ def test_an_alert_under_the_key_of_another_one_is_none() -> None:
 def test_page_and_monitor_take_the_same_messages() -> None:
     for message in mutations([value()], 500, seed=5):
         alerts = Alerts()
-        alerts.add_alert(b"ab", message)
+        alerts.add_alert(Record(names.ALERTS, b"ab", message))
         try:
             decode_alert(message, b"ab")
         except ValueError:

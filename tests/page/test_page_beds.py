@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from beatwire.alerts.rules import RULES
 from beatwire.alerts.settings import Settings as AlertSettings
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.model.checkpoint import SHIPPED, fold_path, load_model
 from beatwire.page import beat_log
 from beatwire.page.beat_log import BeatLog

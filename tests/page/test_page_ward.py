@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS, ALERTS, BEATS
 from laws import START_US

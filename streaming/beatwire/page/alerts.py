@@ -1,6 +1,6 @@
 """Alerts in force and acknowledgements, as the compacted topics have them.
 
-In: keys and values of ``ecg.alerts`` and ``ecg.acks``. Out: the alerts in force of a stream, as the protocol has them,
+In: messages of ``ecg.alerts`` and ``ecg.acks``. Out: the alerts in force of a stream, as the protocol has them,
 and the rank by which the ward is sorted. State: alerts by id, those of each stream, acknowledgements by id of the
 alert; at most ``MOST`` of each, the oldest are dropped first.
 """
@@ -13,6 +13,8 @@ from typing import Any
 
 from beatwire.alerts.rule import PRIORITIES, lead_list
 from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.kafka.reading.newest import Newest
+from beatwire.kafka.reading.record import Record
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.staff import decode_ack
 
@@ -35,15 +37,19 @@ class Alerts:
     of_stream: dict[str, dict[str, None]] = field(default_factory=dict)
     acks: dict[str, dict[str, Any]] = field(default_factory=dict)
     malformed: int = 0
+    _newest: Newest = field(default_factory=lambda: Newest(MOST))
     _rank: dict[str, int] = field(default_factory=dict)  # of each stream, the highest of its alerts
 
-    def add_alert(self, key: bytes | None, value: bytes | None) -> str | None:
+    def add_alert(self, message: Record) -> str | None:
         """Apply a message of ``ecg.alerts``; return the stream whose alerts changed, None if none did."""
-        name = (key or b"").decode("utf-8", "replace")
+        key, value = message.key or b"", message.value
+        name = key.decode("utf-8", "replace")
         try:
-            alert = None if value is None else decode_alert(value, key or b"")
+            alert = None if value is None else decode_alert(value, key)
         except ValueError:
             self.malformed += 1
+            return None
+        if not self._newest.takes(key, message.partition, message.time_us):
             return None
         before = self.alerts.pop(name, None)
         if before is not None:
@@ -58,11 +64,11 @@ class Alerts:
         self._rank_anew(alert["stream"])
         return str(alert["stream"])
 
-    def add_ack(self, key: bytes | None, value: bytes | None) -> str | None:
+    def add_ack(self, message: Record) -> str | None:
         """Apply a message of ``ecg.acks``; return the stream of its alert, None if that is not in force."""
-        name = (key or b"").decode("utf-8", "replace")
+        name = (message.key or b"").decode("utf-8", "replace")
         try:
-            ack = None if value is None else decode_ack(value)
+            ack = None if message.value is None else decode_ack(message.value)
         except ValueError:
             self.malformed += 1
             return None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.stages.score import ANOMALOUS
 from beatwire.wire.avro import decode_beat
 from beatwire.wire.names import BEATS

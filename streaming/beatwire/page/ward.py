@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.rules import NUMBERS, RULES
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.page.alerts import Alerts
 from beatwire.page.beat_log import BeatLog, as_json, decoded
 from beatwire.page.protocol import Block
@@ -77,9 +77,9 @@ class Ward:
             changed = set()
             for record in records:
                 if record.topic == ALERTS:
-                    changed.add(self._alerts.add_alert(record.key, record.value))
+                    changed.add(self._alerts.add_alert(record))
                 elif record.topic == ACKS:
-                    changed.add(self._alerts.add_ack(record.key, record.value))
+                    changed.add(self._alerts.add_ack(record))
             streams = {stream for stream in changed if stream is not None}
             # A stream of which nothing is in force, or was received, is not in the ward.
             self._list(self._traces.claim({stream for stream in streams if self._alerts.rank(stream)}))

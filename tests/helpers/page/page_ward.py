@@ -8,7 +8,7 @@ from typing import Any
 import fastavro
 import numpy as np
 from beatwire.alerts.rules import RULES
-from beatwire.kafka.reading.follower import Record
+from beatwire.kafka.reading.record import Record
 from beatwire.page.ward import Ward
 from beatwire.records import RawTick
 from beatwire.wire.avro import encode_chunk, schema

@@ -24,8 +24,8 @@ from beatwire.cli.main import app
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.reading.follower import Record
 from beatwire.kafka.reading.readers import read_to_end
+from beatwire.kafka.reading.record import Record
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.schema_files import SCHEMAS

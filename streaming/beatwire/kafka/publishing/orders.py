@@ -13,7 +13,8 @@ from beatwire.alerts.limits import check_limits
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.reading.readers import read_active_alerts, read_to_end
+from beatwire.kafka.reading.newest import Read, place_of
+from beatwire.kafka.reading.readers import read_active_alerts, read_records
 from beatwire.records import LimitChange
 from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
@@ -124,14 +125,15 @@ def change_limits(
 
 def _read_entries(cluster: Cluster, stream: str, defaults: tuple[float, ...]) -> list[dict[str, Any]]:
     """Return the changes of a stream's limits that the broker has, in order; pass over what cannot be used."""
-    entries = []
-    for key, value in read_to_end(cluster, names.SETTINGS):
-        if key == stream.encode() and value is not None:
+    entries: list[Read[dict[str, Any]]] = []
+    for record in read_records(cluster, names.SETTINGS):
+        if record.key == stream.encode() and record.value is not None:
             with contextlib.suppress(ValueError, UserError):
-                found = decode_limits(value)
+                found = decode_limits(record.value)
                 check_limits(stream, found["limits"], defaults)
-                entries.append(found)
-    return entries
+                one = Read(record.partition, record.time_us, found)
+                entries.insert(place_of(one, entries), one)
+    return [one.content for one in entries]
 
 
 def check_name(command: str, text: str) -> None:

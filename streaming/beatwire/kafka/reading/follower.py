@@ -1,8 +1,7 @@
 """A reader of whole topics outside any group, for as long as it runs: through outages, and of partitions that are new.
 
 In: topics, each with the place where its reading begins. Out: the committed messages, as columns (`ticks`) or as keys
-and values (`records`). State: one librdkafka consumer and its positions. Nothing is committed and no group is joined,
-so any number of followers may read, and each may come and go.
+and values (`records`). State: one librdkafka consumer and its positions. No group is joined: any number may read.
 
 As `beatwire.kafka.consuming.client` explains, librdkafka can lose its broker for good. So a follower that has received
 nothing for a while compares its positions with the ends of the topics, and replaces its consumer if messages wait.
@@ -18,7 +17,7 @@ import uuid
 from collections.abc import Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription  # type: ignore[attr-defined]
@@ -26,26 +25,19 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription  # t
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import UNREACHABLE, Cluster
-from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors, stamped_us
+from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors
 from beatwire.kafka.reachability import Reachability
+from beatwire.kafka.reading.record import Record, record_of
 from beatwire.kafka.reading.topic_ids import answered_ids, request_ids
 from beatwire.records import RawTick
 
 BEGINNING, END = "beginning", "end"
+Begin = str | float | Mapping[int, int]
 MOST_MESSAGES = 8_192  # of one poll
 _DISCOVERY_S = 5.0  # between two searches for new partitions
 _MISSING_S = 1.0  # between two searches while a topic does not exist
 _SILENCE_S = 10.0  # silence after which the positions are compared with the ends of the topics
 _REQUEST_S = 2.0
-
-
-class Record(NamedTuple):
-    """A message; the value of a tombstone is None; ``time_us`` is its timestamp, microseconds since 1970."""
-
-    topic: str
-    key: bytes | None
-    value: bytes | None
-    time_us: int = 0
 
 
 class Follower:
@@ -54,8 +46,8 @@ class Follower:
     Parameters
     ----------
     begin
-        topic -> where reading begins: ``BEGINNING``, ``END``, or so many seconds ago. A topic or partition that
-        appears later is read from its beginning.
+        topic -> where reading begins: ``BEGINNING``, ``END``, so many seconds ago, or at offsets by partition. A topic
+        or partition that appears later, or is not among these, is read from its beginning.
     most_back
         Messages of a partition that reading begins before its end at most, where `begin` is in seconds.
     ends
@@ -68,9 +60,10 @@ class Follower:
     """
 
     def __init__(
-        self, cluster: Cluster, begin: Mapping[str, str | float], *, most_back: int = 50_000, ends: bool = False
+        self, cluster: Cluster, begin: Mapping[str, Begin], *, most_back: int = 50_000, ends: bool = False
     ) -> None:
-        self._cluster, self._begin, self._most_back = cluster, dict(begin), most_back
+        self._cluster, self._most_back = cluster, most_back
+        self._begin = {name: {} if at == BEGINNING else at for name, at in begin.items()}
         self._at: dict[tuple[str, int], int] = {}
         self._reports_ends = ends
         self._end_seen: dict[tuple[str, int], int] = {}
@@ -89,26 +82,59 @@ class Follower:
 
     def ticks(self, wait_s: float) -> RawTick | None:
         """Return the next messages as the columns of a tick; None if there are none within `wait_s` seconds."""
-        messages = self._poll(wait_s)
+        messages = self.messages(wait_s)
         if not messages:
             return None
         caught_up = len(messages) < MOST_MESSAGES
         return join_parts([join_messages(messages)], now_us=time.time_ns() // 1000, caught_up=caught_up)[0]
 
     def records(self, wait_s: float) -> list[Record]:
-        """Return the next messages one by one; an empty list if there are none within `wait_s` seconds."""
-        name = self._cluster.name
-        return [Record(name(m.topic() or ""), m.key(), m.value(), stamped_us(m)) for m in self._poll(wait_s)]
+        """Return keys and values of the next messages; an empty list if there are none within `wait_s` seconds."""
+        return [record_of(one, self._cluster.name(one.topic() or "")) for one in self.messages(wait_s)]
+
+    def messages(self, wait_s: float) -> list[Message]:
+        """Return the next messages; an empty list if there are none within `wait_s` seconds."""
+        now_s = time.monotonic()
+        all_exist = {name for name, _ in self._at} >= set(self._begin)
+        if now_s - self._searched_s > (_DISCOVERY_S if all_exist else _MISSING_S):
+            self._searched_s = now_s
+            self._discover()
+        if self._asked and all(answer.done() for answer in self._asked.values()):
+            self._take_ids()
+        if not self._at:
+            self._consumer.poll(wait_s)
+            return []
+        received = self._consumer.consume(MOST_MESSAGES, 0)
+        if not received:
+            received = self._consumer.consume(1, wait_s)
+            received += self._consumer.consume(MOST_MESSAGES - 1, 0) if received else []
+        messages, errors = split_errors(received)
+        self._note_positions(messages)
+        if errors:
+            self._note_ends(received)
+        for error in errors:
+            # A right to its group is not needed: it joins none.
+            if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise self._cluster.denied(f"read {', '.join(map(self._cluster.topic, self._begin))}", error)
+        if messages:
+            self._suspect, self.connected, self._received_s = False, True, now_s
+        elif self._suspect:
+            self.connected = self._reachability.responds()
+            self._suspect = not self.connected
+        elif now_s - max(self._received_s, self._checked_s) > _SILENCE_S:
+            self._checked_s = now_s
+            if self._is_stuck():
+                self._replace()
+        return messages
 
     def ends(self) -> dict[tuple[str, int], int] | None:
         """Request the end of the committed messages of every partition; None without an answer, or without topics."""
         if not self._at:
             return None
-        admin = self._client()
         asked = {TopicPartition(self._cluster.topic(name), p): OffsetSpec.latest() for name, p in self._at}  # type: ignore[no-untyped-call]
         level = IsolationLevel.READ_COMMITTED
         try:
-            found = admin.list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
+            found = self._client().list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
             ends = {
                 (self._cluster.name(at.topic), at.partition): future.result(_REQUEST_S).offset
                 for at, future in found.items()
@@ -138,41 +164,6 @@ class Follower:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _poll(self, wait_s: float) -> list[Message]:
-        now_s = time.monotonic()
-        all_exist = {name for name, _ in self._at} >= set(self._begin)
-        if now_s - self._searched_s > (_DISCOVERY_S if all_exist else _MISSING_S):
-            self._searched_s = now_s
-            self._discover()
-        if self._asked and all(answer.done() for answer in self._asked.values()):
-            self._take_ids()
-        if not self._at:
-            self._consumer.poll(wait_s)
-            return []
-        messages = self._consumer.consume(MOST_MESSAGES, 0)
-        if not messages:
-            messages = self._consumer.consume(1, wait_s)
-            messages += self._consumer.consume(MOST_MESSAGES - 1, 0) if messages else []
-        received = messages
-        messages, errors = split_errors(received)
-        self._note_positions(messages)
-        if errors:
-            self._note_ends(received)
-        for error in errors:
-            # A right to its group is not needed: it joins none.
-            if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                raise self._cluster.denied(f"read {', '.join(map(self._cluster.topic, self._begin))}", error)
-        if messages:
-            self._suspect, self.connected, self._received_s = False, True, now_s
-        elif self._suspect:
-            self.connected = self._reachability.responds()
-            self._suspect = not self.connected
-        elif now_s - max(self._received_s, self._checked_s) > _SILENCE_S:
-            self._checked_s = now_s
-            if self._is_stuck():
-                self._replace()
-        return messages
 
     def _client(self) -> AdminClient:
         if self._admin is None:  # one without requests in flight is false
@@ -242,8 +233,8 @@ class Follower:
         for name in {name for name, _ in new}:
             begin = self._begin[name]
             partitions = [p for topic, p in new if topic == name]
-            if begin == BEGINNING:
-                starts |= {(name, p): 0 for p in partitions}
+            if isinstance(begin, Mapping):
+                starts |= {(name, p): begin.get(p, 0) for p in partitions}
                 continue
             ends = topics.end_offsets(self._cluster, name)
             starts |= {(name, p): ends.get(p, 0) for p in partitions}

@@ -19,6 +19,9 @@ from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.batch import stamped_us
+from beatwire.kafka.reading.follower import BEGINNING, END, Begin, Follower
+from beatwire.kafka.reading.newest import Newest
+from beatwire.kafka.reading.record import Record, record_of
 from beatwire.records.letters import Letter
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
@@ -40,7 +43,7 @@ def read_active_alerts(
 ) -> list[dict[str, Any]]:
     """Return every alert whose last state is not ``off``, in the order of those last states.
 
-    Of an alert that has ended only its id is kept: memory grows with 100 bytes each.
+    Of an alert that has ended only its id is kept: memory grows with 300 bytes each.
 
     Parameters
     ----------
@@ -63,6 +66,7 @@ def read_active_alerts(
     """
     active: dict[bytes, dict[str, Any]] = {}
     over: dict[bytes, tuple[int, int]] = {}
+    newest = Newest()
     for message in _to_end(cluster, topic, timeout_s, given_up):
         key, value = message.key() or b"", message.value()
         try:
@@ -71,6 +75,8 @@ def read_active_alerts(
                 raise ValueError(f"expected a rule of this version; got {alert['rule']!r}")
         except ValueError as error:
             unusable(Unusable(topic, key, str(error)))
+            continue
+        if not newest.takes(key, message.partition() or 0, stamped_us(message)):
             continue
         active.pop(key, None)  # a dictionary keeps the place of a key that it already has
         over.pop(key, None)
@@ -88,7 +94,12 @@ def read_active_alerts(
 def read_to_end(
     cluster: Cluster, topic: str, *, timeout_s: float = 60.0
 ) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield key and value of every committed message up to the present end of `topic`.
+    """Yield key and value of every committed message up to the present end of `topic`; otherwise as `read_records`."""
+    return ((record.key, record.value) for record in read_records(cluster, topic, timeout_s=timeout_s))
+
+
+def read_records(cluster: Cluster, topic: str, *, timeout_s: float = 60.0) -> Iterator[Record]:
+    """Yield every committed message up to the present end of `topic`.
 
     Waits for the end of transactions that are open before that point.
 
@@ -97,7 +108,7 @@ def read_to_end(
     FatalError
         The end was not reached, and nothing came for `timeout_s` seconds.
     """
-    return ((message.key(), message.value()) for message in _to_end(cluster, topic, timeout_s))
+    return (record_of(message, topic) for message in _to_end(cluster, topic, timeout_s))
 
 
 def read_dead_letters(cluster: Cluster, *, timeout_s: float = 60.0) -> Iterator[Letter]:
@@ -209,14 +220,14 @@ def follow(
     earliest: bool = False,
     begin: Mapping[int, int] | None = None,
 ) -> Iterator[Message]:
-    """Yield every committed message of `topic` that is no tombstone until `stop` is set.
+    """Yield every committed message of `topic` that is no tombstone until `stop` is set, of new partitions too.
 
     Parameters
     ----------
     topic
         Its name.
     stop
-        Ends the iteration within a tenth of a second; without it the iteration does not end.
+        Ends the iteration within a tenth of a second, or two while no broker answers; without it it does not end.
     earliest
         Begin with the oldest message instead of the next one.
     begin
@@ -229,19 +240,10 @@ def follow(
     """
     stopped = stop or threading.Event()
     topics.check_broker(cluster, [topic])
-    if begin is None:
-        ends = topics.end_offsets(cluster, topic)
-        begin = dict.fromkeys(ends, 0) if earliest else ends
-    with _reader(cluster) as consumer:
-        consumer.assign([TopicPartition(cluster.topic(topic), p, offset) for p, offset in begin.items()])
+    start: Begin = begin if begin is not None else BEGINNING if earliest else END
+    with Follower(cluster, {topic: start}) as follower:
         while not stopped.is_set():
-            first = consumer.consume(1, 0.1)
-            for message in first + (consumer.consume(10_000, 0) if first else []):
-                error = message.error()
-                if error is not None and error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                    raise cluster.denied(f"read {cluster.topic(topic)}", error)
-                if error is None and message.value() is not None:
-                    yield message
+            yield from (message for message in follower.messages(0.1) if message.value() is not None)
 
 
 @contextlib.contextmanager

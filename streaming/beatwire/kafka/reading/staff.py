@@ -22,7 +22,9 @@ from beatwire.alerts.settings import Settings
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading.feed_watch import FeedWatch
-from beatwire.kafka.reading.follower import BEGINNING, Follower, Record
+from beatwire.kafka.reading.follower import BEGINNING, Follower
+from beatwire.kafka.reading.newest import Read, place_of
+from beatwire.kafka.reading.record import Record
 from beatwire.kafka.rights import check_visible
 from beatwire.records import Acknowledgement, LimitChange
 from beatwire.records.feed import Watched
@@ -56,8 +58,8 @@ class StaffReader:
 
     def __init__(self, cluster: Cluster, defaults: tuple[float, ...] = Settings().limits) -> None:
         self._cluster, self._defaults = cluster, defaults
-        self._changes: dict[str, list[LimitChange]] = {}  # by stream, those that a graph keeps
-        self._new_changes: dict[str, list[LimitChange]] = {}  # those of them that no call has returned
+        self._changes: dict[str, list[Read[LimitChange]]] = {}  # by stream, those that a graph keeps
+        self._new_changes: dict[str, list[Read[LimitChange]]] = {}  # those of them that no call has returned
         self.rejected: list[Unusable] = []
         self._feed = FeedWatch(cluster)
         self._acks: dict[str, Acknowledgement] = {}
@@ -211,7 +213,7 @@ class StaffReader:
                     if record.topic == names.ACKS:
                         self._add_ack(decode_ack(record.value), record.time_us)
                     else:
-                        self._add_change(decode_limits(record.value), record.time_us)
+                        self._add_change(decode_limits(record.value), record)
                 except (ValueError, UserError) as error:
                     self.rejected.append(Unusable(record.topic, record.key, str(error)))
                     del self.rejected[:-MOST_REJECTED]
@@ -225,17 +227,25 @@ class StaffReader:
         if len(self._acks) > MOST_ACKS:
             del self._acks[next(iter(self._acks))]
 
-    def _add_change(self, found: dict[str, Any], time_us: int) -> None:
+    def _add_change(self, found: dict[str, Any], record: Record) -> None:
+        """Add a change in its place; one that is read again has one, or is older than those that are kept."""
         for limits in (found["limits"], found["before"]):
             check_limits(found["stream"], limits, self._defaults)
-        since_us = time_us + round(EFFECT_S * 1e6)
+        since_us = record.time_us + round(EFFECT_S * 1e6)
         change = LimitChange(found["stream"], found["limits"], found["before"], found["by"], found["at_us"], since_us)
-        for kept in (self._changes, self._new_changes):  # a worker without partitions takes none
-            known = kept.setdefault(change.stream, [])
-            known.append(change)
-            del known[:-MOST_CHANGES]
+        one = Read(record.partition, record.time_us, change)
+        known = self._changes.setdefault(change.stream, [])
+        if one in known or (len(known) == MOST_CHANGES and one.time_us < known[0].time_us):
+            return
+        is_newest = (place := place_of(one, known)) == len(known)
+        known.insert(place, one)
+        # A worker without partitions takes none. One that is not the newest is not in force any more.
+        new = self._new_changes.setdefault(change.stream, [])
+        new += [one] if is_newest else []
+        for kept in (known, new):
+            del kept[:-MOST_CHANGES]
 
 
-def _in_order(changes: Mapping[str, list[LimitChange]]) -> list[LimitChange]:
+def _in_order(changes: Mapping[str, list[Read[LimitChange]]]) -> list[LimitChange]:
     """Return all changes, those of a stream in order."""
-    return [change for of_stream in changes.values() for change in of_stream]
+    return [one.content for of_stream in changes.values() for one in of_stream]
