@@ -7,7 +7,7 @@ import time
 
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading.follower import END, Follower
-from beatwire.kafka.topics import has_broker_clock
+from beatwire.kafka.topic_kinds import has_broker_clock
 from beatwire.wire.names import SAMPLES
 
 _ENOUGH = 3  # polls with messages, of which the fastest counts

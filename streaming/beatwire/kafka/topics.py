@@ -8,12 +8,11 @@ is the time at which the broker received it.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
@@ -169,39 +168,6 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
     except TimeoutError:
         raise UserError(f"kafka: expected to create topics at {cluster}; no answer in {timeout_s:g} s") from None
     return [cluster.name(topic.topic) for topic in new]
-
-
-def has_broker_clock(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
-    """Return True if `topic` is stamped with the broker's clock, False if not, None if the broker does not answer."""
-    return kinds_of(cluster, [topic], timeout_s=timeout_s)[topic].has_broker_clock
-
-
-class Kind(NamedTuple):
-    """What the broker does with a topic; None: it does not answer.
-
-    has_broker_clock  stamps messages with its own clock
-    is_compacted      removes older messages of each key
-    """
-
-    has_broker_clock: bool | None = None
-    is_compacted: bool | None = None
-
-
-def kinds_of(cluster: Cluster, topics: Sequence[str], *, timeout_s: float = 5.0) -> dict[str, Kind]:
-    """Return what the broker does with topics, by one request."""
-    resources = {topic: ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic)) for topic in topics}
-    admin = cluster.admin()  # its requests end with it
-    answers = admin.describe_configs(list(resources.values()), request_timeout=timeout_s)
-    return {topic: _kind(answers[resource], timeout_s) for topic, resource in resources.items()}
-
-
-def _kind(answer: Future[Mapping[str, ConfigEntry]], timeout_s: float) -> Kind:
-    try:
-        settings = answer.result(timeout_s)
-        stamps, policy = settings["message.timestamp.type"].value, settings["cleanup.policy"].value
-    except (KafkaException, TimeoutError, KeyError):
-        return Kind()
-    return Kind(stamps == "LogAppendTime", "compact" in str(policy))
 
 
 def end_offsets(cluster: Cluster, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:

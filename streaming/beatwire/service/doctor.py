@@ -211,8 +211,9 @@ def installed_extra(extra: str) -> Check:
 
 
 def broker(cluster: Cluster) -> Check:
-    """Return whether a broker answers, and which topics of the monitor it has."""
+    """Return whether a broker answers, which topics of the monitor it has, and how it keeps them."""
     from beatwire.kafka import topics
+    from beatwire.kafka.topic_kinds import unfit_topics
 
     try:
         existing = topics.topics_of(cluster, timeout_s=BROKER_TIMEOUT_S)
@@ -224,6 +225,9 @@ def broker(cluster: Cluster) -> Check:
     if missing:
         found = f"answers at {cluster}; without {', '.join(missing)}"
         return Check("broker", WARNING, found, topics.creating(cluster))
+    if unfit := unfit_topics(cluster, timeout_s=BROKER_TIMEOUT_S):
+        remedy = f"settings as of: {topics.creating(cluster)} (see kafka-configs)"
+        return Check("broker", WARNING, f"answers at {cluster}; {'; '.join(map(str, unfit))}", remedy)
     return Check("broker", OK, f"answers at {cluster}, with all topics")
 
 

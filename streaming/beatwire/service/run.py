@@ -21,6 +21,7 @@ from beatwire.kafka.reading.staff import StaffReader
 from beatwire.kafka.rights import check_writable
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
+from beatwire.kafka.topic_kinds import unfit_topics
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.fingerprint import fingerprint
@@ -103,7 +104,7 @@ def run_monitor(
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
     digests = fingerprint(pipeline.settings, delivery=delivery, score_within_s=score_within_s)
-    check_clocks(cluster)
+    check_kinds(cluster)
     _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
@@ -159,28 +160,10 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
             yield schemas
 
 
-def check_clocks(cluster: Cluster) -> None:
-    """Log a warning if samples or limits carry their producers' clocks, or the samples are compacted."""
-    depends = {
-        names.SAMPLES: "the latency, what is scored, and when limits change,",
-        names.SETTINGS: "when limits change",
-    }
-    kinds = topics.kinds_of(cluster, list(depends))
-    for name, what in depends.items():
-        if kinds[name].has_broker_clock is False:
-            log_event(
-                "producer clocks",
-                f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: {what} depends on the "
-                "producers' clocks",
-                level=logging.WARNING,
-            )
-    if kinds[names.SAMPLES].is_compacted:
-        log_event(
-            "compacted samples",
-            f"{names.SAMPLES}: expected cleanup.policy=delete; got compact: the broker removes older samples of each "
-            "stream, so what a monitor reads after an outage, and a replay, have holes",
-            level=logging.WARNING,
-        )
+def check_kinds(cluster: Cluster) -> None:
+    """Log a warning for each topic with which the broker does not do what the monitor depends on."""
+    for unfit in unfit_topics(cluster):
+        log_event(unfit.event, str(unfit), level=logging.WARNING)
 
 
 def _check_groups(cluster: Cluster, group: str) -> None:

@@ -5,9 +5,10 @@ import re
 import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
-from beatwire.kafka import topics
+from beatwire.kafka import topic_kinds, topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.service.run import check_clocks
+from beatwire.service import doctor
+from beatwire.service.run import check_kinds
 from beatwire.wire import names
 from confluent_kafka.admin import AdminClient
 from typer.testing import CliRunner
@@ -32,11 +33,11 @@ def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait
 
 
 def test_a_topic_with_the_brokers_clock_is_distinguished_from_one_with_the_producers_clocks(kafka):
-    assert topics.has_broker_clock(kafka.cluster) is True
-    assert topics.has_broker_clock(kafka.cluster, names.BEATS) is False
-    assert topics.has_broker_clock(kafka.cluster, "ecg.none") is None
+    assert topic_kinds.has_broker_clock(kafka.cluster) is True
+    assert topic_kinds.has_broker_clock(kafka.cluster, names.BEATS) is False
+    assert topic_kinds.has_broker_clock(kafka.cluster, "ecg.none") is None
     asked = (names.SAMPLES, names.ALERTS, names.ACKS, "none")
-    compacted = [kind.is_compacted for kind in topics.kinds_of(kafka.cluster, asked).values()]
+    compacted = [kind.is_compacted for kind in topic_kinds.kinds_of(kafka.cluster, asked).values()]
     assert compacted == [False, True, True, None]
 
 
@@ -55,7 +56,40 @@ def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, mo
     caplog.set_level("WARNING", "beatwire")
     opened, admin = list[AdminClient](), Cluster.admin
     monkeypatch.setattr(Cluster, "admin", lambda self: opened.append(admin(self)) or opened[-1])
-    check_clocks(bare_kafka.cluster)
+    check_kinds(bare_kafka.cluster)
     assert len(opened) == 1, "a client for each topic connects, and is waited for, twice"
     (said,) = caplog.messages
     assert said.startswith(f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: ")
+
+
+EXPECTED_OF_OTHERS = {
+    names.SAMPLES: "cleanup.policy=delete; got compact: ",
+    names.BEATS: "cleanup.policy=delete; got compact: ",
+    names.ALERTS: "cleanup.policy=compact; got compact,delete: ",
+    names.SETTINGS: "cleanup.policy=compact; got delete: ",
+    names.AUDIT: "retention.ms and retention.bytes of -1; got a limit: ",
+    names.DEAD_LETTERS: "cleanup.policy=delete; got compact: ",
+}
+
+
+def test_a_monitor_and_doctor_say_of_each_topic_what_the_broker_will_remove(bare_kafka, monkeypatch, caplog):
+    for name in EXPECTED_OF_OTHERS:
+        others = dict(topics.TOPICS[name])
+        others["cleanup.policy"] = EXPECTED_OF_OTHERS[name].partition("got ")[2][:-2].replace("a limit", "delete")
+        others["retention.bytes" if name == names.AUDIT else "retention.ms"] = "100000000"
+        monkeypatch.setitem(topics.TOPICS, name, others)
+    topics.create_topics(bare_kafka.cluster)
+    caplog.set_level("WARNING", "beatwire")
+    check_kinds(bare_kafka.cluster)
+    for name, text in EXPECTED_OF_OTHERS.items():
+        assert [said for said in caplog.messages if said.startswith(f"{name}: ")] == [
+            said for said in caplog.messages if said.startswith(f"{name}: expected {text}")
+        ]
+    assert len(caplog.messages) == len(EXPECTED_OF_OTHERS)
+    found = doctor.broker(bare_kafka.cluster)
+    assert found.state == doctor.WARNING
+    assert all(said in found.found for said in caplog.messages)
+
+
+def test_topics_as_the_command_creates_them_are_fit(kafka):
+    assert topic_kinds.unfit_topics(kafka.cluster) == []
