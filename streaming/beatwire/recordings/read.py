@@ -12,6 +12,7 @@ from beatwire.recordings.arguments import lead_name, string
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.formats import open_file
 from beatwire.recordings.objects import opened
+from beatwire.recordings.one_heart import with_groups
 from beatwire.recordings.opening import check_options
 from beatwire.recordings.places import is_address, is_synthetic
 from beatwire.recordings.record import Recording
@@ -105,15 +106,20 @@ def as_recording(
         for name, value in (("leads", leads), ("units", units)):
             if value is not None:
                 raise UserError(f"{name}: expected it with an array or a data frame; {str(source)!r} names its own")
-        return with_remark(read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp))
+        return _remarked(read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp))
     source = opened(source)
     if isinstance(source, Signals):
-        return with_remark(recording_of(source, fs, column, lead, gain))
+        return _remarked(recording_of(source, fs, column, lead, gain))
     if isinstance(source, Recording):
         recording = source
     else:
         recording = from_array(source, fs, leads=leads, units=units, gain=gain, column=column)
-    return with_remark(recording if lead is None or lead == "all" else recording.pick(lead))
+    return _remarked(recording if lead is None or lead == "all" else recording.pick(lead))
+
+
+def _remarked(recording: Recording) -> Recording:
+    """Return a recording with notes on what can hardly be: its size, its length, or leads of several hearts."""
+    return with_groups(with_remark(recording))
 
 
 def _read_file(
