@@ -32,6 +32,8 @@ DENIED = {
 _NAMED = re.compile(r" (?:\w+://)?([^\s/]+:\d+)/\d+: (Failed to resolve .*?|Connect to .*?)(?: \(after .*)?$")
 _NO_MECHANISM = "No provider for SASL mechanism GSSAPI"
 _UNVERIFIED = "certificate verify failed"
+_TLS_ALERT = "SSL alert"  # what a broker says before it ends a connection
+_OF_CLIENT = ("ssl.certificate.", "ssl.keystore.")  # properties that name the client's certificate
 # What librdkafka reports where a connection fails; the last two may also pass.
 UNREACHABLE = {
     KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._AUTHENTICATION, KafkaError._SSL,  # noqa: SLF001
@@ -202,7 +204,12 @@ class Cluster:
         return "this client" if name is None else f"user {name!r}"
 
     def _explained(self, refusal: str) -> str:
-        """Return a refusal; of a certificate with the reason of OpenSSL in place of librdkafka's guess."""
+        """Return a refusal; of a certificate with the reason of OpenSSL in place of librdkafka's guess.
+
+        Of one that the client should have shown, with the property that names it.
+        """
+        if _TLS_ALERT in refusal and not any(name.startswith(_OF_CLIENT) for name in self.properties):
+            return f"{refusal} (a broker may ask for a certificate of the client: ssl.certificate.location)"
         before, failed, _ = refusal.partition(_UNVERIFIED)
         why = distrust(self.bootstrap, self.properties) if failed else ""
         return f"{before}{failed}: {why}" if why else refusal
@@ -233,6 +240,8 @@ def is_refusal(error: KafkaError) -> bool:
         return False
     if error.code() == KafkaError._SSL:  # noqa: SLF001
         return "certificate" in text or "alert" in text
+    if error.code() == KafkaError._TRANSPORT:  # noqa: SLF001  # since TLS 1.3 a client is refused after the handshake
+        return _TLS_ALERT in text and "internal error" not in text
     return error.code() in (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)  # noqa: SLF001
 
 

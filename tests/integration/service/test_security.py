@@ -260,7 +260,9 @@ def test_a_client_is_known_by_the_token_that_it_fetches(kafka: LocalKafka, certi
                 assert (done.exit_code, done.stdout.count("already exists")) == (0, len(topics.TOPICS)), done
 
 
-def test_a_client_is_known_by_its_certificate(need_kafka: None, certificates: secured.Certificates) -> None:
+def test_a_client_is_known_by_its_certificate(
+    need_kafka: None, certificates: secured.Certificates, tmp_path: Path
+) -> None:
     with LocalKafka(partitions=0, security=secured.with_certificates(certificates)) as kafka:
         secured.allow(kafka, [acl for acl in secured.documented_acls() if acl.command == "topics"])
         mine = secured.by_certificate(certificates, certificates.issue("topics", "topics.example.org"))
@@ -268,4 +270,13 @@ def test_a_client_is_known_by_its_certificate(need_kafka: None, certificates: se
         done = CliRunner().invoke(app, ["topics", "--bootstrap-servers", kafka.bootstrap, *words])
         assert (done.exit_code, done.stdout.count("created")) == (0, len(topics.TOPICS)), done
         without = words[:4]  # no certificate
-        assert kafka.bootstrap in refusal("topics", "--bootstrap-servers", kafka.bootstrap, *without)
+        found = refusal("topics", "--bootstrap-servers", kafka.bootstrap, *without)
+        assert kafka.bootstrap in found
+        assert "alert bad certificate" in found
+        assert "ssl.certificate.location" in found
+        other = secured.Certificates(tmp_path)
+        strange = secured.by_certificate(certificates, other.issue("topics", "topics.example.org"))
+        words = [word for name, value in strange.items() for word in ("-X", f"{name}={value}")]
+        begin = time.monotonic()
+        assert "SSL alert" in refusal("topics", "--bootstrap-servers", kafka.bootstrap, *words)
+        assert time.monotonic() - begin < 30
