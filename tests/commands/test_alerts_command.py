@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any, Self
 
 import pytest
@@ -15,6 +16,7 @@ from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing import orders
 from beatwire.kafka.reading import readers
+from beatwire.wire.fields import Unusable
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -41,7 +43,7 @@ IN_FORCE = [
 def _log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "check_broker", lambda *_: None)
     for module in (readers, orders):
-        monkeypatch.setattr(module, "read_active_alerts", lambda *_: list(IN_FORCE))
+        monkeypatch.setattr(module, "read_active_alerts", lambda *_, **__: list(IN_FORCE))
 
 
 def test_unacknowledged_alerts_come_first_then_the_gravest_then_the_newest() -> None:
@@ -65,12 +67,25 @@ def test_names_that_standard_output_cannot_encode_are_printed_as_escapes() -> No
     program = (
         "import sys; from beatwire.kafka import topics; from beatwire.kafka.reading import readers;"
         "topics.check_broker = lambda *_: None;"
-        f"readers.read_active_alerts = lambda *_: {named!r};"
+        f"readers.read_active_alerts = lambda *_, **__: {named!r};"
         f"sys.argv = {['beatwire', *COMMAND]!r}; from beatwire.cli.main import main; main()"
     )
     environment = os.environ | {"PYTHONIOENCODING": "cp437", "PYTHONUTF8": "0", "COLUMNS": "100"}
     made = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
     assert b"Bett-\\u6708" in made.stdout
+
+
+def test_messages_that_are_no_alerts_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: Any, unusable: Callable[[Unusable], None], **__: Any) -> list[dict[str, Any]]:
+        for k in range(3):
+            unusable(Unusable("ecg.alerts", b"%d" % k, "expected an alert"))
+        return []
+
+    monkeypatch.setattr(readers, "read_active_alerts", read)
+    said = CliRunner().invoke(app, COMMAND).stderr.splitlines()
+    assert said == [
+        "ecg.alerts: message with key b'0' is ignored: expected an alert; and 2 others", "no alert is in force",
+    ]  # fmt: skip
 
 
 def test_json_is_one_object_of_the_streams_that_are_named() -> None:

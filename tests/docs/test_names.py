@@ -20,8 +20,8 @@ LONG = "\u963f" * LONGEST  # 64 characters, 192 bytes
 @pytest.mark.parametrize("name", ["A", "Ada Lovelace", LONG])
 def test_a_name_is_accepted_everywhere(name: str) -> None:
     check_name("ack", name)
-    assert decode_ack(encode_entry(ack_entry("ab", "bed-1", name, 5)))["by"] == name
-    assert decode_limits(encode_entry(limits_entry("bed-1", {}, {}, name, 5)))["by"] == name
+    assert decode_ack(encode_entry(ack_entry("ab", "bed-1", name, 5)), b"ab")["by"] == name
+    assert decode_limits(encode_entry(limits_entry("bed-1", {}, {}, name, 5)), b"bed-1")["by"] == name
     ward = Ward()
     ward.add_records([Record(ACKS, b"ab", encode_entry(ack_entry("ab", "bed-1", name, 5)))])
     assert ward.figures["rejected"] == 0
@@ -33,7 +33,7 @@ def test_what_is_no_name_is_refused_everywhere_with_the_same_words(name: str) ->
         check_name("ack", name)
     for entry in (ack_entry("ab", "bed-1", name, 5), limits_entry("bed-1", {}, {}, name, 5)):
         with pytest.raises(ValueError, match=re.escape(f"expected by: {NAME}")):
-            (decode_ack if "alert" in entry else decode_limits)(encode_entry(entry))
+            (decode_ack if "alert" in entry else decode_limits)(encode_entry(entry), b"ab")
     ward = Ward()
     ward.add_records([Record(ACKS, b"ab", encode_entry(ack_entry("ab", "bed-1", name, 5)))])
     assert ward.figures["rejected"] == 1

@@ -78,11 +78,11 @@ def read_alert(message: bytes) -> None:
 
 
 def read_ack(message: bytes) -> None:
-    ack_headers(decode_ack(message))
+    ack_headers(decode_ack(message, b"ab" * 16))
 
 
 def read_limits(message: bytes) -> None:
-    found = decode_limits(message)
+    found = decode_limits(message, b"bed-1")
     limits_headers(found)
     for limits in (found["limits"], found["before"]):
         check_limits(found["stream"], limits, Settings().limits)
@@ -219,6 +219,20 @@ def test_page_and_monitor_take_the_same_messages() -> None:
             assert alerts.malformed == 1
         else:
             assert alerts.malformed == 0
+
+
+def test_limits_and_acknowledgements_under_the_key_of_another_are_none_and_a_tombstone_of_limits_is_said() -> None:
+    reader = StaffReader(Cluster("nowhere"))
+    for key in (b"bed-2", None, b"", b"bed-1 "):
+        reader._add([Record(names.SETTINGS, key, LIMITS, 7), Record(names.ACKS, key, ACK, 7)])
+        assert [one.reason.split(";")[0] for one in reader.rejected] == [
+            "expected the key to be the stream 'bed-1'", f"expected the key to be the alert '{'ab' * 16}'",
+        ]  # fmt: skip
+        reader.rejected.clear()
+    reader._add([Record(names.SETTINGS, b"bed-1", LIMITS, 7), Record(names.SETTINGS, b"bed-1", None, 8)])
+    assert len(reader.changes) == 1
+    assert [one.reason.split(":")[0] for one in reader.rejected] == ["expected limits; got no value"]
+    assert reader.take_acks() == []
 
 
 def test_a_limit_that_no_float_can_be_is_rejected_and_the_reader_goes_on() -> None:

@@ -26,7 +26,7 @@ def value_of(message: dict[str, Any], rule: str) -> float:
 def entered(page: Dashboard, stream: str) -> list[dict[str, Any]]:
     """Return the changes of a stream's limits on the topic."""
     found = read_to_end(page._cluster, names.SETTINGS)
-    return [decode_limits(value) for key, value in found if key == stream.encode() and value is not None]
+    return [decode_limits(value, key) for key, value in found if key == stream.encode() and value is not None]
 
 
 def test_limits_are_asked_for_changed_one_by_one_and_returned_to_the_default(page: Dashboard) -> None:

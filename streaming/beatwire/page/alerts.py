@@ -68,11 +68,8 @@ class Alerts:
         """Apply a message of ``ecg.acks``; return the stream of its alert, None if that is not in force."""
         name = (message.key or b"").decode("utf-8", "replace")
         try:
-            ack = None if message.value is None else decode_ack(message.value)
+            ack = None if message.value is None else decode_ack(message.value, message.key)
         except ValueError:
-            self.malformed += 1
-            return None
-        if ack is not None and ack["alert"] != name:
             self.malformed += 1
             return None
         self.acks.pop(name, None)

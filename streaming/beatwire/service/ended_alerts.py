@@ -46,7 +46,7 @@ def read_log(
     source
         Of the cluster.
     unusable
-        Called for each message that is no alert.
+        Called for each message that is no alert, or one of a rule that this version does not have.
     read_alerts
         Reads the alerts that are not off in its place; None: nothing does.
     given_up
@@ -61,7 +61,7 @@ def read_log(
         return AlertLog(read_alerts())
     ended: list[tuple[bytes, int, int]] = []
     alerts = read_active_alerts(
-        source.cluster, unusable=unusable, ended=lambda *one: ended.append(one), given_up=given_up
+        source.cluster, any_rule=False, unusable=unusable, ended=lambda *one: ended.append(one), given_up=given_up
     )
     return AlertLog(alerts, ended)
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from beatwire.errors import shown
 from beatwire.records.staff import LimitChange
 from beatwire.wire.fields import Field, checked, is_integer, is_number, json_object
 
@@ -37,26 +38,34 @@ def encode_entry(entry: Mapping[str, Any]) -> bytes:
     return json.dumps(dict(entry), ensure_ascii=False, allow_nan=False).encode()
 
 
-def decode_limits(value: bytes) -> dict[str, Any]:
+def decode_limits(value: bytes, key: bytes | None) -> dict[str, Any]:
     """Return the fields of a message on ``ecg.settings``; whether the values of the limits can be meant is not checked.
 
     Raises
     ------
     ValueError
-        A field is missing or not what it should be; nothing else is raised, whatever the bytes are.
+        A field is missing or not what it should be, or the key is not the stream: the broker would keep it in the place
+        of another one's limits. Nothing else is raised, whatever the bytes are.
     """
-    return checked(json_object(value), (*_ENTERED, *_LIMITS))
+    return _keyed(checked(json_object(value), (*_ENTERED, *_LIMITS)), "stream", key)
 
 
-def decode_ack(value: bytes) -> dict[str, Any]:
+def decode_ack(value: bytes, key: bytes | None) -> dict[str, Any]:
     """Return the fields of a message on ``ecg.acks``.
 
     Raises
     ------
     ValueError
-        A field is missing or not what it should be; nothing else is raised, whatever the bytes are.
+        A field is missing or not what it should be, or the key is not the id of the alert; nothing else is raised,
+        whatever the bytes are.
     """
-    return checked(json_object(value), (*_ENTERED, Field("alert", is_name, NAME)))
+    return _keyed(checked(json_object(value), (*_ENTERED, Field("alert", is_name, NAME))), "alert", key)
+
+
+def _keyed(found: dict[str, Any], name: str, key: bytes | None) -> dict[str, Any]:
+    if found[name].encode() != key:
+        raise ValueError(f"expected the key to be the {name} {shown(found[name])}; got {shown(key)}")
+    return found
 
 
 def is_name(text: Any) -> bool:

@@ -16,6 +16,7 @@ from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicP
 from beatwire.cli.terminal import moment, print_message, print_result
 from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
+from beatwire.wire.fields import Unusable
 
 EXAMPLES = examples(
     "beatwire alerts --bootstrap-servers localhost:9092",
@@ -48,7 +49,10 @@ def alerts(
 
     cluster = cluster_with_options(config, bootstrap, properties, prefix)
     check_broker(cluster, [ALERTS])
-    every = read_active_alerts(cluster)
+    unusable: list[Unusable] = []
+    every = read_active_alerts(cluster, unusable=unusable.append)
+    if unusable:
+        print_message(f"{unusable[0]}" + (f"; and {len(unusable) - 1} others" if len(unusable) > 1 else ""))
     chosen = sorted((one for one in every if not streams or one["stream"] in streams), key=_gravity)
     if as_json:
         print_result({"alerts": chosen}, as_json, {})

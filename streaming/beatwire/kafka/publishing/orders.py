@@ -129,7 +129,7 @@ def _read_entries(cluster: Cluster, stream: str, defaults: tuple[float, ...]) ->
     for record in read_records(cluster, names.SETTINGS):
         if record.key == stream.encode() and record.value is not None:
             with contextlib.suppress(ValueError, UserError):
-                found = decode_limits(record.value)
+                found = decode_limits(record.value, record.key)
                 check_limits(stream, found["limits"], defaults)
                 one = Read(record.partition, record.time_us, found)
                 entries.insert(place_of(one, entries), one)

@@ -37,6 +37,7 @@ def read_active_alerts(
     *,
     topic: str = names.ALERTS,
     timeout_s: float = 60.0,
+    any_rule: bool = True,
     unusable: Callable[[Unusable], None] = lambda _: None,
     ended: Callable[[bytes, int, int], None] = lambda *_: None,
     given_up: threading.Event | None = None,
@@ -51,8 +52,10 @@ def read_active_alerts(
         The cluster, and the compacted topic of alerts.
     timeout_s
         Longest time without a message before the present end of the topic, seconds.
+    any_rule
+        Also alerts of rules that this version does not have; otherwise such an alert is unusable.
     unusable
-        Called for each message that is no alert, or one of a rule that this version does not have: it is passed over.
+        Called for each message that is no alert, which is passed over.
     ended
         Called for each alert that has ended, in the order in which they did: its key, the time of its last message in
         microseconds since 1970, and its partition of the samples.
@@ -71,7 +74,7 @@ def read_active_alerts(
         key, value = message.key() or b"", message.value()
         try:
             alert = None if value is None else decode_alert(value, key)
-            if alert is not None and alert["rule"] not in NAMES:
+            if alert is not None and not any_rule and alert["rule"] not in NAMES:
                 raise ValueError(f"expected a rule of this version; got {alert['rule']!r}")
         except ValueError as error:
             unusable(Unusable(topic, key, str(error)))

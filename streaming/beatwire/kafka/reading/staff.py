@@ -39,6 +39,10 @@ _INTERVAL_S = 0.1  # between two requests for the ends
 _READ_S = 5.0  # for reading up to the ends; then they are requested anew
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
 _CHECK_S = 5.0  # without the topics: a broker leaves those that this client may not see out of its list
+_REMOVED = (
+    "expected limits; got no value: the broker removes those of the stream, which hold until another worker takes it "
+    "over (to reset them: beatwire limits STREAM --reset)"
+)
 _STOP_S = 1.0  # an answer is waited for, once the monitor is to stop
 
 
@@ -207,13 +211,11 @@ class StaffReader:
     def _add(self, records: list[Record]) -> None:
         with self._changed:
             for record in records:
-                if record.value is None:
-                    continue
                 try:
-                    if record.topic == names.ACKS:
-                        self._add_ack(decode_ack(record.value), record.time_us)
-                    else:
-                        self._add_change(decode_limits(record.value), record)
+                    if record.topic == names.SETTINGS:
+                        self._add_change(record)
+                    elif record.value is not None:
+                        self._add_ack(decode_ack(record.value, record.key), record.time_us)
                 except (ValueError, UserError) as error:
                     self.rejected.append(Unusable(record.topic, record.key, str(error)))
                     del self.rejected[:-MOST_REJECTED]
@@ -227,8 +229,11 @@ class StaffReader:
         if len(self._acks) > MOST_ACKS:
             del self._acks[next(iter(self._acks))]
 
-    def _add_change(self, found: dict[str, Any], record: Record) -> None:
+    def _add_change(self, record: Record) -> None:
         """Add a change in its place; one that is read again has one, or is older than those that are kept."""
+        if record.value is None:
+            raise ValueError(_REMOVED)
+        found = decode_limits(record.value, record.key)
         for limits in (found["limits"], found["before"]):
             check_limits(found["stream"], limits, self._defaults)
         since_us = record.time_us + round(EFFECT_S * 1e6)
