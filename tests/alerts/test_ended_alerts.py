@@ -8,13 +8,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from alert_values import value
+from alert_values import alert, value
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading import readers
 from beatwire.records import Outgoing
 from beatwire.service import ended_alerts
-from beatwire.service.ended_alerts import EndedAlerts
+from beatwire.service.ended_alerts import EndedAlerts, own_alerts
+from beatwire.stages.support.streams.partitions import murmur2
 from beatwire.wire import names
+from hypothesis import given
+from hypothesis import strategies as st
 
 DAY_US = 86_400_000_000
 KEEP_S = 7 * 86_400.0
@@ -52,6 +55,32 @@ def test_those_of_other_partitions_are_left_to_their_worker() -> None:
     ended = EndedAlerts(KEEP_S)
     ended.begin([(b"a", 0, 0), (b"b", 0, 1), (b"c", 0, 2)], {0, 2})
     assert removed(ended.due([], 8 * DAY_US)) == [b"a", b"c"]
+
+
+@given(
+    counts=st.tuples(st.integers(1, 12), st.integers(1, 12)),
+    workers=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    partition=st.integers(0, 11),
+)
+def test_each_alert_of_the_log_is_one_workers_though_its_partition_may_be_no_more(
+    counts: tuple[int, int], workers: list[int], partition: int
+) -> None:
+    before, now = counts
+    of_worker = [{p for p in range(now) if workers[p] == worker} for worker in range(4)]
+    raised = alert("ab", partition=partition % before)
+    owners = [own for own in of_worker if own_alerts([raised], own, now)]
+    assert len(owners) == 1
+    assert raised["partition"] in owners[0] or murmur2(raised["stream"].encode()) % now in owners[0]
+    ended = [EndedAlerts(KEEP_S) for _ in of_worker]
+    for one, own in zip(ended, of_worker, strict=True):
+        one.begin([(b"ab", 0, raised["partition"])], own, now)
+    assert sum(map(len, ended)) == 1
+
+
+def test_an_alert_without_a_partition_is_everybodys_and_nothing_is_moved_while_their_number_is_unknown() -> None:
+    older = {name: one for name, one in alert("ab").items() if name != "partition"}
+    assert own_alerts([older], {3}, 4) == [older]
+    assert own_alerts([alert("ab", partition=9)], {0, 1}, 0) == []
 
 
 def test_a_backlog_is_removed_a_few_a_tick_and_the_oldest_of_too_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,17 @@ def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is
     assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
 
 
+def test_an_alert_of_a_partition_that_is_no_more_is_adopted_and_not_on_for_ever():
+    class OnePartition(NoStaff):
+        partitions = 1
+
+    orphan = {"id": "a", "stream": "bed-1", "partition": 7}
+    ticks, graph = Ticks(polled("a", 0)), Graph()
+    monitor = Monitor(graph, ticks, ticks, staff=OnePartition(), read_alerts=lambda: [orphan], clock_us=lambda: 2_000)
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    assert graph.calls == ["reset", f"adopt [{orphan}]", "emit a"]
+
+
 def test_a_monitor_that_is_stopped_waits_for_no_broker():
     ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
 

@@ -10,7 +10,7 @@ Invariant: an alert that goes on is never removed, not even if an earlier messag
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.records import Outgoing
+from beatwire.stages.support.streams.partitions import murmur2
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.fields import Unusable
@@ -66,6 +67,33 @@ def read_log(
     return AlertLog(alerts, ended)
 
 
+def is_owned(partition: int, key: bytes, assigned: Collection[int], partitions: int) -> bool:
+    """Return whether an alert is this worker's: one of its partitions of the samples.
+
+    A topic of samples that was created again may have fewer partitions than the log names: otherwise nobody would end
+    the others. They belong where Kafka's partitioner puts the key: that of its stream is where the stream is now.
+
+    Parameters
+    ----------
+    partition, key
+        Of the alert: what it states, and what is hashed where there is no such partition any more.
+    assigned, partitions
+        The partitions of this worker; how many there are, 0: unknown.
+    """
+    return (murmur2(key) % partitions if 0 < partitions <= partition else partition) in assigned
+
+
+def own_alerts(
+    alerts: Iterable[dict[str, Any]], assigned: Collection[int], partitions: int
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return the alerts that are this worker's, and those that name no partition."""
+    return [
+        alert
+        for alert in alerts
+        if "partition" not in alert or is_owned(alert["partition"], alert["stream"].encode(), assigned, partitions)
+    ]
+
+
 class EndedAlerts:
     """The alerts that have ended and are in the log.
 
@@ -83,9 +111,9 @@ class EndedAlerts:
         """Return how many there are."""
         return len(self._ended_us)
 
-    def begin(self, ended: Sequence[tuple[bytes, int, int]], assigned: Collection[int]) -> None:
-        """Begin with what the log has: key, time in microseconds since 1970, and partition."""
-        own = (one for one in ended if one[2] in assigned)
+    def begin(self, ended: Sequence[tuple[bytes, int, int]], assigned: Collection[int], partitions: int = 0) -> None:
+        """Begin with what the log has: key, time in microseconds since 1970, and partition; see `is_owned`."""
+        own = (one for one in ended if is_owned(one[2], one[0], assigned, partitions))
         self._ended_us = {key: time_us for key, time_us, _ in sorted(own, key=itemgetter(1))}
 
     def due(self, outgoing: Sequence[Outgoing], now_us: int) -> list[Outgoing]:

@@ -27,7 +27,7 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sink import Sink, StaleError
 from beatwire.records import Outgoing, RawTick
 from beatwire.service.adoption import Adoption
-from beatwire.service.ended_alerts import AlertLog, EndedAlerts, read_log
+from beatwire.service.ended_alerts import AlertLog, EndedAlerts, own_alerts, read_log
 from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.interruption import Interruption
 from beatwire.service.observing.counters import Counters
@@ -211,12 +211,11 @@ class Monitor:
         )
         if log is None:
             return False
-        assigned = self._source.assigned
-        self._ended.begin(log.ended, assigned)
+        assigned, partitions = self._source.assigned, self._staff.partitions
+        self._ended.begin(log.ended, assigned, partitions)
         known = {alert["id"] for alert in log.alerts}
         alerts = [*log.alerts, *(alert for alert in self._interruption.alerts if alert["id"] not in known)]
-        own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
-        self._graph.adopt(own, self._staff.take_all_acks())
+        self._graph.adopt(own_alerts(alerts, assigned, partitions), self._staff.take_all_acks())
         self._adopted = True
         return True
 
