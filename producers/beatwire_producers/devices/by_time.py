@@ -21,7 +21,7 @@ from beatwire.recordings.record import check_rate
 from beatwire_producers.devices.clock_line import ClockLine, span
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
 from beatwire_producers.devices.rates import RateCheck
-from beatwire_producers.devices.seen import Seen, hash_of
+from beatwire_producers.devices.seen import Seen, hash_of, may_be_doubled
 
 _CONFIRM_S = {True: 0.25, False: 0.5}  # the clock stays ahead for so long where samples are missing
 _CONFIRM_PACKETS = {True: 2, False: 3}  # True: with device times; False: with arrivals alone
@@ -30,7 +30,6 @@ _LONGEST_HELD_S = 10.0  # of packets that wait while others come
 _NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near to whole packets is so many
 _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _BUSY_S = 0.1  # a computer at work reads so late for a second or more
-_FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _MOST_SETS, _SETS_S = 5, 20.0  # a clock that is set so often, within so long, is none
 _RECENT_S = 5.0
@@ -89,7 +88,7 @@ class ByTime:
         self._last_arrival_s = 0.0
         self._sizes: deque[int] = deque(maxlen=8)
         self._sets: deque[float] = deque(maxlen=_MOST_SETS)  # arrivals at which the clock was set
-        self._check = RateCheck(described.stream)
+        self._check = RateCheck(described.stream, is_stated=described.rate_hz is not None)
 
     def _reset(self, packet: Packet, first: int) -> None:
         """Begin a session with a packet, at an index."""
@@ -280,8 +279,8 @@ class ByTime:
     def _is_doubled(self, packet: Packet) -> bool:
         """Return True if a packet without a count came before: the same samples with the same time."""
         assert self.rate_hz is not None
-        if not self._has_times and packet.samples.shape[1] < _FEWEST_EQUAL:
-            return False  # equal samples say nothing
+        if not self._has_times and not may_be_doubled(packet):
+            return False
         digest, time_s = hash_of(packet), self._time_s(packet)
         waiting = [(self._time_s(one), hash_of(one)) for one in self._held]
         if self._has_times:
@@ -290,8 +289,4 @@ class ByTime:
             return is_waiting or bool(self.seen.same(time_s, digest, near_s))
         count = packet.samples.shape[1]
         last_s, last = waiting[-1] if waiting else self.seen.last
-        return (
-            last == digest
-            and time_s - last_s < 0.5 * count / self.rate_hz
-            and bool((packet.samples != packet.samples[:, :1]).any())
-        )
+        return last == digest and time_s - last_s < 0.5 * count / self.rate_hz

@@ -17,20 +17,24 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from beatwire.errors import UserError
+
 from beatwire_producers.devices.by_time import ByTime, Placed
 from beatwire_producers.devices.packets import MOST_S, Description, Packet
-from beatwire_producers.devices.rates import measured_rate, with_repaired_times
+from beatwire_producers.devices.rates import measured_rate, sure_rate, with_repaired_times, without_doubled
 from beatwire_producers.devices.seen import hash_of
 
 __all__ = ["Placed", "Placer"]
 
 _LEARN_S = {True: 3.0, False: 5.0}  # of packets with device times, of arrivals: to measure a rate that nobody states
+_LONGEST_LEARN_S, _LOOK_S = 60.0, 1.0  # where they do not show it yet; between two looks
 _MOST_LEARNT = 20_000  # packets
 _MOST_COMPARED = 8  # packets among which one that came twice is found, while a rate is measured
 _LONGEST_WAIT_S = 2.0  # of packets that wait while no others come
 _SET_S = 1.0  # by which the clock of a device that counts leaves its line where it was set
 _EARLY_S = 1.0  # a count may run ahead of the arrivals by this
 _LARGEST_COUNT = 1 << 52  # an index must fit into a message
+_RETURNS, _ENDS, _LOST = 2, 8, 4  # of a count to one before it; packets that are remembered; that may be lost
 _RESTARTS = 3  # in as many packets: what the device counts are no samples
 
 
@@ -40,8 +44,11 @@ class Placer(ByTime):
     def __init__(self, described: Description, note: Callable[[str], None] = lambda _: None) -> None:
         super().__init__(described, note)
         self._learnt: list[Packet] = []
+        self._look_s, self._waits = 0.0, False
         self._count = self._count_index = 0
         self._restarts: deque[int] = deque(maxlen=_RESTARTS)
+        self._ends: deque[int] = deque(maxlen=_ENDS)  # counts behind the last packets
+        self._returns = 0
         self._packets = 0
         self._counts = True
 
@@ -55,7 +62,7 @@ class Placer(ByTime):
         Raises
         ------
         UserError
-            The rate cannot be measured, or is not the stated one.
+            The rate cannot be measured, or is not the stated one; or the counts are those of two devices.
         """
         if packet.samples.shape[1] == 0:
             return []
@@ -72,14 +79,22 @@ class Placer(ByTime):
             self.doubled += 1
             return []
         self._learnt.append(packet)
-        has_times = packet.time_s is not None
         span_s = packet.arrival_s - self._learnt[0].arrival_s
-        if span_s < _LEARN_S[has_times] and len(self._learnt) < _MOST_LEARNT:
+        is_last = span_s >= _LONGEST_LEARN_S or len(self._learnt) >= _MOST_LEARNT
+        if not is_last and span_s < max(self._look_s, _LEARN_S[packet.time_s is not None]):
             return []
-        learnt, repaired = with_repaired_times(self._learnt)
+        self._look_s = span_s + _LOOK_S
+        found = without_doubled(self._learnt)
+        learnt, repaired = with_repaired_times(found)
+        self.rate_hz = measured_rate(self.described, learnt) if is_last else sure_rate(self.described, learnt)
+        if self.rate_hz is None:
+            if not self._waits:
+                self._waits = True
+                self._note("its packets do not show a rate yet: nothing is sent until they do (--fs gives it)")
+            return []
+        self.doubled += len(self._learnt) - len(found)
         if repaired:
             self._note(f"{repaired} of its first {len(learnt)} times are damaged: taken from those beside them")
-        self.rate_hz = measured_rate(self.described, learnt)
         self._note(f"rate: {self.rate_hz:.7g} Hz, measured from {span_s:.1f} s of its packets")
         self._learnt = []
         return [placed for one in learnt for placed in self._place(one)]
@@ -102,8 +117,14 @@ class Placer(ByTime):
         if not self.session:
             return [self._begin(packet)]
         if self._is_counted(packet):
-            return self._by_count(packet)
+            placed = self._by_count(packet)
+            self._remember_end(packet)
+            return placed
         return self._by_time(packet)
+
+    def _remember_end(self, packet: Packet) -> None:
+        if packet.count is not None:
+            self._ends.append(packet.count + packet.samples.shape[1] // self.described.per_count)
 
     def _with_its_clock(self, packet: Packet) -> Packet:
         """Return a packet with a device time if the first packet had one, and without if not."""
@@ -125,6 +146,8 @@ class Placer(ByTime):
             if self._counts and not self.described.turn and 0 <= counted < _LARGEST_COUNT:
                 first = counted
             self._count, self._count_index = packet.count, first
+        if not self._ends:
+            self._remember_end(packet)
         self._reset(packet, first)
         return self._put(packet, first)
 
@@ -184,6 +207,7 @@ class Placer(ByTime):
 
     def _anew(self, packet: Packet) -> list[Placed]:
         """Begin another session; what restarts with each packet is no count."""
+        self._look_for_another(packet)
         self._restarts.append(self._packets)
         if len(self._restarts) == _RESTARTS and self._restarts[-1] - self._restarts[0] < 2 * _RESTARTS:
             self._counts = False
@@ -191,6 +215,17 @@ class Placer(ByTime):
             return self._by_time(packet)
         self._note("its count begins again: a new session")
         return [self._begin(packet)]
+
+    def _look_for_another(self, packet: Packet) -> None:
+        """Raise UserError if counts take turns, each going on where it was: they are those of two devices."""
+        assert packet.count is not None
+        per, size = self.described.per_count, packet.samples.shape[1]
+        ahead = [(packet.count - end) * per for end in self._ends]
+        goes_on = any(0 <= samples <= _LOST * size and samples % size == 0 for samples in ahead)
+        self._returns = self._returns + 1 if goes_on else 0
+        if self._returns >= _RETURNS:
+            got = f"{self._ends[-1]} and {packet.count} go on in turns"
+            raise UserError(f"{self.described.stream}: expected the count of one device; got two: {got}")
 
     def _same(self, packet: Packet) -> list[int]:
         """Return where the same samples are, of about the same time where the device states times."""

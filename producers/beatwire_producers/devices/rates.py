@@ -15,12 +15,18 @@ from beatwire.recordings.record import check_rate
 from beatwire.records import F64, I64, Bool
 
 from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.seen import hash_of, may_be_doubled
 
-_FEWEST = 4  # packets
+_FEWEST, _ENOUGH = 4, 6  # packets that show a rate at all; that need not be waited for
+_UNSURE = 0.005  # by which late packets may change a rate: 250 and 256 Hz are told apart
 _COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
 _LARGEST = 1 << 52  # samples from the first count to the last
 _JUMP_S, _JUMP_STEPS = 1.0, 20.0  # a time that jumps by more, in seconds and in steps, may be damaged
 _OTHER = 0.03  # so far from the stated rate is another one
+
+
+class OtherRateError(UserError):
+    """The times of packets show another rate than the one that is stated, or was measured."""
 
 
 def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
@@ -32,9 +38,9 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
         The packets do not show it, or it is outside of 50-4000 Hz.
     """
     where = described.stream
-    has_times = packets[0].time_s is not None
+    has_times = _has_times(packets)
     sizes = [packet.samples.shape[1] for packet in packets]
-    times = [packet.arrival_s if packet.time_s is None else packet.time_s for packet in packets]
+    times = [p.arrival_s if p.time_s is None or not has_times else p.time_s for p in packets]
     counts = [packet.count for packet in packets if packet.count is not None]
     is_counted = len(counts) == len(times) and not described.turn
     if not has_times:  # an arrival is the time of what follows the packet
@@ -49,12 +55,72 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
     if is_counted and (max(counts) - min(counts)) * described.per_count < _LARGEST:
         rows = np.array([(count - counts[0]) * described.per_count for count in counts], np.int64)
         hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))
+        earliest_hz = hz if has_times else _earliest_hz(rows, seconds)
+        if 2 * _UNSURE < abs(earliest_hz / hz - 1) < np.inf:  # many came at once
+            hz = earliest_hz
         with suppress(UserError):  # what is counted are no samples
             return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
     try:
         return check_rate(where, rate_and_positions(where, "time", np.repeat(seconds, sizes), None)[0])
     except UserError as error:
         raise _unknown(where, str(error)) from None
+
+
+def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None:
+    """Return the sampling rate of packets as :func:`measured_rate` does; None if more of them would show it better.
+
+    What arrives late makes a rate wrong, the more the fewer packets there are. So does what arrives at once, after a
+    stall, unless most packets came in time: then the earliest ones show the same rate as all together.
+
+    Raises
+    ------
+    UserError
+        Times of the device show no rate, or one outside of 50-4000 Hz.
+    """
+    if len(packets) < _ENOUGH:
+        return None
+    if _has_times(packets):
+        return measured_rate(described, packets)
+    try:
+        hz = measured_rate(described, packets)
+    except UserError:
+        return None
+    arrivals = np.array([packet.arrival_s for packet in packets])
+    ends = np.cumsum([packet.samples.shape[1] for packet in packets])
+    if all(packet.count is not None for packet in packets) and not described.turn:
+        counts = np.array([packet.count for packet in packets], np.int64) * described.per_count
+        rises = np.maximum.accumulate(counts - counts[0])
+        ends = rises + ends[0] if 0 < rises[-1] < _LARGEST else ends
+    late_s = arrivals - ends / hz
+    late_s -= late_s.min()
+    span_s, delay_s = float(arrivals[-1] - arrivals[0]), 2.0 * float(np.median(late_s))
+    apart = min(len(packets), span_s / (delay_s + 1e-9))  # a late packet delays those behind it
+    is_sure = delay_s / (1 + apart // 8) <= _UNSURE * span_s  # by the earliest of an eighth of them at each end
+    return hz if is_sure and abs(_earliest_hz(ends, arrivals) / hz - 1) < _OTHER else None
+
+
+def _has_times(packets: Sequence[Packet]) -> bool:
+    """Return True if packets have times of a clock that runs."""
+    times = {packet.time_s for packet in packets}
+    return packets[0].time_s is not None and len(times) > 1
+
+
+def without_doubled(packets: Sequence[Packet]) -> list[Packet]:
+    """Return packets without those that came twice, of which neither a count nor a time says it.
+
+    They have the samples of the one before them, and came much sooner after it than others do.
+    """
+    gaps_s = np.diff([packet.arrival_s for packet in packets])
+    usual_s = float(gaps_s.mean()) if len(gaps_s) else 0.0
+    return [
+        packet
+        for k, packet in enumerate(packets)
+        if k == 0
+        or packet.time_s is not None
+        or packet.count is not None
+        or gaps_s[k - 1] >= 0.5 * usual_s
+        or not (may_be_doubled(packet) and hash_of(packet) == hash_of(packets[k - 1]))
+    ]
 
 
 def with_repaired_times(packets: Sequence[Packet]) -> tuple[list[Packet], int]:
@@ -155,8 +221,8 @@ class RateCheck:
 
     Parameters
     ----------
-    where
-        The stream, for the error.
+    where, is_stated
+        The stream, and whether its rate was stated or measured: for the error.
 
     Attributes
     ----------
@@ -164,8 +230,8 @@ class RateCheck:
         The stated rate.
     """
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    def __init__(self, where: str, *, is_stated: bool) -> None:
+        self._where, self._is_stated = where, is_stated
         self.rate_hz = 0.0
         self._packets: list[tuple[int, int, float]] = []  # index, or -1; samples; time
         self._side = 0  # 1: in the last comparison the rate was higher than the stated one; -1: lower
@@ -175,7 +241,7 @@ class RateCheck:
 
         Raises
         ------
-        UserError
+        OtherRateError
             The steps from packet to packet, all of them together, and the packets that came earliest show another rate
             than the stated one, twice: so it is not that packets were late.
         """
@@ -198,6 +264,7 @@ class RateCheck:
         side = int(min(shown) > (1 + _OTHER) * self.rate_hz) - int(max(shown) < (1 - _OTHER) * self.rate_hz)
         before, self._side = self._side, side
         if side and side == before:
-            raise UserError(
-                f"{self._where}: expected {self.rate_hz:g} samples a second, as stated; its times give {all_hz:.4g}"
+            stated = "stated" if self._is_stated else "measured"
+            raise OtherRateError(
+                f"{self._where}: expected {self.rate_hz:g} samples a second, as {stated}; its times give {all_hz:.4g}"
             )

@@ -17,6 +17,7 @@ from beatwire.errors import UserError, shown
 from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
 from beatwire_producers.devices.clock_line import span
 from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, Reader, arrival_s
+from beatwire_producers.devices.rates import OtherRateError
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
 _IDLE_S, _IDLE_TIMES = 0.02, 5  # between two looks for samples that have waited: at least, and of what a look takes
@@ -178,16 +179,27 @@ class Reading:
                 if stream is None:
                     stream = self._begin(one, messages)
                 messages += stream.add(packet)
+            except OtherRateError as error:
+                if one.rate_hz is not None:
+                    self._leave_out(one, packet, error, messages)
+                elif stream is not None:
+                    self._say(f"{error}; measured anew")
+                    messages += stream.leave()
+                    self._begin(one, messages)
             except UserError as error:
-                if packet.described is None:
-                    raise
-                self._refused.add(one.stream)
-                left = self.streams.pop(one.stream, None)
-                if left is not None:
-                    messages += left.leave()
-                    self._past.add(left.sums())
-                self._say(f"{error}; this stream is left out")
+                self._leave_out(one, packet, error, messages)
         self._put_all(messages)
+
+    def _leave_out(self, one: Description, packet: Packet, error: UserError, messages: list[Message]) -> None:
+        """Leave a stream out from now on; raise the error where the reader has no other."""
+        if packet.described is None:
+            raise error
+        self._refused.add(one.stream)
+        left = self.streams.pop(one.stream, None)
+        if left is not None:
+            messages += left.leave()
+            self._past.add(left.sums())
+        self._say(f"{error}; this stream is left out")
 
     def _begin(self, described: Description, messages: list[Message]) -> Stream:
         """Return a stream that is new, or of which something else is described than before."""

@@ -9,6 +9,7 @@ from beatwire_producers.devices.packets import Packet
 
 _REMEMBERED = 128  # packets
 _HOLES = 32
+_FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 
 
 class Seen:
@@ -87,3 +88,9 @@ class Seen:
 def hash_of(packet: Packet) -> int:
     """Return a hash of the samples of a packet."""
     return hash(packet.samples.tobytes())  # lead by lead, however they lie in memory
+
+
+def may_be_doubled(packet: Packet) -> bool:
+    """Return True if equal samples say something: they are not few, and not a flat line."""
+    samples = packet.samples
+    return samples.shape[1] >= _FEWEST_EQUAL and bool((samples != samples[:, :1]).any())

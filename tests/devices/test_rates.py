@@ -1,0 +1,119 @@
+"""Rates that nobody states, from packets that come late, at once, twice or seldom; and counts of two devices."""
+
+import itertools
+import random
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.wire import decode_chunk
+from beatwire_producers.devices.chunks import Message
+from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.places import Placer
+from beatwire_producers.devices.reading import Reading
+from draws import draws
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+NOW_S = 1_790_000_000.0
+RATES = st.sampled_from([100.0, 125.0, 130.0, 200.0, 250.0, 256.0, 500.0])
+
+
+def packet(k: int, size: int, arrival_s: float, *, count: int | None = None, seed: int = 0) -> Packet:
+    samples = np.random.default_rng((k, seed)).integers(-500, 500, (1, size)).astype(np.int16)
+    return Packet(samples, arrival_s, count=count)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=RATES, packet_s=st.sampled_from([0.1, 0.5, 1.0, 2.0]), late_s=st.sampled_from([0.0, 0.02, 0.1, 0.3]),
+    stall_s=st.sampled_from([0.0, 2.0, 4.0, 10.0]), counts=st.booleans(), twice=st.booleans(), seed=st.integers(0, 999),
+)  # fmt: skip
+def test_a_rate_is_right_within_three_percent_however_packets_arrive(
+    rate_hz: float, packet_s: float, late_s: float, stall_s: float, counts: bool, twice: bool, seed: int
+) -> None:
+    assume(not (late_s and stall_s))
+    rng, placer = random.Random(seed), Placer(Description("x"))
+    size = round(packet_s * rate_hz)
+    arrival_s = NOW_S
+    for k in range(round(75 * rate_hz / size)):
+        arrival_s = max(arrival_s + 1e-4, NOW_S + stall_s, NOW_S + (k + 1) * size / rate_hz + rng.uniform(0, late_s))
+        sent = packet(k, size, arrival_s, count=k * size if counts else None, seed=seed)
+        placer.place(sent)
+        if twice and k % 5 == 0:
+            placer.place(Packet(sent.samples, arrival_s + 0.001 * packet_s, count=sent.count))
+    assert placer.rate_hz is not None
+    assert abs(placer.rate_hz / rate_hz - 1) < 0.03
+
+
+def test_packets_that_come_seldom_are_waited_for_and_that_is_said() -> None:
+    notes: list[str] = []
+    placer = Placer(Description("x"), notes.append)
+    placed = [one for k in range(8) for one in placer.place(packet(k, 1250, NOW_S + 5.0 * (k + 1)))]
+    assert (placer.rate_hz, len(placed)) == (250.0, 8)
+    assert notes[0] == "its packets do not show a rate yet: nothing is sent until they do (--fs gives it)"
+
+
+def test_a_clock_that_stands_still_leaves_the_rate_to_the_arrivals() -> None:
+    placer = Placer(Description("x"))
+    for k in range(100):
+        samples = packet(k, 25, 0.0).samples
+        placer.place(Packet(samples, NOW_S + 0.1 * (k + 1), time_s=0.0))
+    assert placer.rate_hz == 250.0
+
+
+@pytest.mark.parametrize("stated", [None, 250.0])
+def test_a_measured_rate_that_is_contradicted_is_measured_anew_and_a_stated_one_is_left_out(
+    stated: float | None,
+) -> None:
+    messages: list[Message] = []
+    said: list[str] = []
+    reading = Reading(
+        "x",
+        None,
+        messages.extend,
+        {},
+        say=said.append,
+        keep=None,
+        chunk_s=0.1,
+        pauses_s=(1.0, 1.0),  # type: ignore[arg-type]
+    )
+    described, arrival_s = Description("bed-1", rate_hz=stated, uv=1.0), NOW_S
+    for k in range(600):
+        arrival_s += 25 / (250.0 if k < 100 else 300.0)
+        reading._add([replace(packet(k, 25, arrival_s), described=described)], None)
+    reading.flush()
+    chunks = [decode_chunk(message.value) for message in messages]
+    if stated is None:
+        assert [hz for hz, _ in itertools.groupby(chunk["rate_hz"] for chunk in chunks)] == [250.0, 300.0]
+        assert len({chunk["session"] for chunk in chunks}) == 2
+        assert sum(len(chunk["samples"]) for chunk in chunks) >= 2 * 25 * 599
+        assert any("as measured; its times give 300; measured anew" in line for line in said)
+    else:
+        assert {chunk["rate_hz"] for chunk in chunks} == {250.0}
+        assert any("as stated; its times give 300; this stream is left out" in line for line in said)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    first=st.integers(0, 20_000), apart=st.integers(1_000, 20_000) | st.integers(-20_000, -1_000),
+    alone=st.integers(0, 30), size=st.integers(8, 60),
+    order=st.lists(st.booleans(), min_size=60, max_size=60), even=st.booleans(),
+)  # fmt: skip
+def test_counts_of_two_devices_that_take_turns_are_never_one_stream(
+    first: int, apart: int, alone: int, size: int, order: list[bool], even: bool
+) -> None:
+    turns = [k % 2 == 1 for k in range(60)] if even else order
+    assume(sum(a != b for a, b in itertools.pairwise(turns)) >= 30)
+    placer, sent = Placer(Description("x", rate_hz=250.0)), [0, 0]
+
+    def send(which: bool) -> None:
+        k, begun_s = sent[which], alone * size / 250.0 if which else 0.0
+        sent[which] += 1
+        count = 30_000 + first + (apart if which else 0) + k * size
+        placer.place(packet(k, size, NOW_S + begun_s + (k + 1) * size / 250.0, count=count, seed=1 + which))
+
+    with pytest.raises(UserError, match="expected the count of one device; got two"):
+        deque(map(send, [False] * alone + turns), maxlen=0)
