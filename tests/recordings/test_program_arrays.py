@@ -9,7 +9,7 @@ import pytest
 import scipy.io
 from beatwire.recordings import NO_VALUE, read_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import UV_PER, heart, message_of
 
@@ -163,9 +163,11 @@ def test_samples_of_nwb_are_multiplied_by_their_conversion(tmp_path: Path) -> No
 @settings(max_examples=draws(40), deadline=None)
 @given(
     name=st.sampled_from(["adc_gain", "gain", "resolution", "scale", "lsb_uv", "sensitivity"]),
-    unit=st.sampled_from(["mV", "uV", "V"]), kind=st.sampled_from(["json", "npz", "mat"]), counts=st.booleans(),
-    leads=st.integers(1, 2), differ=st.booleans(),
+    unit=st.sampled_from(["mV", "uV", "V"]), counts=st.booleans(),
+    kind=st.sampled_from(["json", "rows", "packets", "npz", "mat"]), leads=st.integers(1, 2), differ=st.booleans(),
 )  # fmt: skip
+@example(name="gain", unit="mV", counts=True, kind="rows", leads=1, differ=False)
+@example(name="adc_gain", unit="uV", counts=True, kind="packets", leads=2, differ=False)
 def test_a_factor_beside_whole_numbers_is_used_or_said(
     name: str, unit: str, kind: str, counts: bool, leads: int, differ: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -177,8 +179,15 @@ def test_a_factor_beside_whole_numbers_is_used_or_said(
         "ecg": np.stack([values] * leads) if leads > 1 else values, "fs": 200.0, "units": unit,
         name: np.array([factor, factor / 2]) if differ else factor,
     }  # fmt: skip
-    path = _new(tmp_path_factory, kind)
-    if kind == "json":
+    path = _new(tmp_path_factory, "json" if kind in ("rows", "packets") else kind)
+    if kind in ("rows", "packets"):
+        table = {"t": np.arange(len(values)) / 200.0, **dict.fromkeys(("I", "II")[:leads], values)}
+        step = 20 if kind == "packets" else 1
+        rows = [{n: c[k : k + step].tolist() for n, c in table.items()} for k in range(0, len(values), step)]
+        held["ecg"] = rows if step > 1 else [{n: c[0] for n, c in row.items()} for row in rows]
+        held[name] = np.asarray(held[name]).tolist()
+        path.write_text(json.dumps(held))
+    elif kind == "json":
         path.write_text(json.dumps({n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in held.items()}))
     elif kind == "npz":
         np.savez(path, **held)

@@ -123,7 +123,7 @@ def recording_of_arrays(
     each = [] if gain is not None else stated_units(arrays)
     units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
     if gain is None:
-        gain, gain_notes = _converted(units, arrays)
+        gain, gain_notes = converted(units, arrays)
         units, each = (units, each) if gain is None else (None, [])
         notes += gain_notes
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
@@ -221,7 +221,7 @@ def _check_that_it_is_one(where: str, arrays: Mapping[str, Any], samples: Mappin
             raise UserError(f"{where}: expected one recording, [leads, n]; got {got}: save one recording of it alone")
 
 
-def _converted(units: str | None, arrays: Mapping[str, Any]) -> tuple[float | None, list[str]]:
+def converted(units: str | None, arrays: Mapping[str, Any]) -> tuple[float | None, list[str]]:
     """Return the numbers in a millivolt by a conversion to a unit, None if there is none, and a note on other factors.
 
     ``adc_gain``, beside counts, is that of WFDB: counts in a unit. What a ``gain`` or a ``scale`` means is not known.

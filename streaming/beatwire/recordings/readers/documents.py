@@ -18,8 +18,8 @@ import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.columns.names import is_time_name
-from beatwire.recordings.readers.arrays import recording_of_arrays
+from beatwire.recordings.columns.names import Meaning, is_time_name, meaning
+from beatwire.recordings.readers.arrays import converted, recording_of_arrays
 from beatwire.recordings.readers.fhir import signals_of
 from beatwire.recordings.readers.several import check_packets, one_of_several
 from beatwire.recordings.readers.stated import stated_rate, stated_units
@@ -75,6 +75,9 @@ def recording_of(
     else:
         units = [] if gain is not None else stated_units(arrays)
         unit = units[0] if len(units) == 1 else None
+        if gain is None:
+            gain, factor_notes = converted(unit, arrays | _leads_in(table))
+            unit, notes = unit if gain is None else None, (*notes, *factor_notes)
         hz = fs
         try:
             recording = from_array(table, fs, gain=gain, units=unit, column=column, where=where)
@@ -90,6 +93,12 @@ def recording_of(
         if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
             notes += (f"it states {hz:g} Hz, its times give {recording.rate_hz:.7g} Hz",)
     return replace(recording, name=path.stem, leads=short_names(recording.leads), notes=(*notes, *recording.notes))
+
+
+def _leads_in(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of numbers that may be leads, by their names."""
+    names = [name for name in table.columns if meaning(f"{name}") not in (Meaning.OTHER, Meaning.TIME)]
+    return {f"{name}": table[name].to_numpy() for name in names if table[name].dtype.kind in "iuf"}
 
 
 def _as_array(where: str, name: str, value: Any) -> Any:
