@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.wire import decode_chunk
-from beatwire_producers.devices.chunks import Message
+from beatwire_producers.devices.chunks import Message, Stream
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placer
 from beatwire_producers.devices.reading import Reading
@@ -54,6 +54,20 @@ def test_packets_that_come_seldom_are_waited_for_and_that_is_said() -> None:
     placed = [one for k in range(8) for one in placer.place(packet(k, 1250, NOW_S + 5.0 * (k + 1)))]
     assert (placer.rate_hz, len(placed)) == (250.0, 8)
     assert notes[0] == "its packets do not show a rate yet: nothing is sent until they do (--fs gives it)"
+
+
+def test_packets_that_wait_for_a_rate_at_the_end_are_sent_by_what_they_show_or_said() -> None:
+    notes: list[str] = []
+    stream = Stream(Description("x", uv=1.0), notes.append)
+    for k in range(20):
+        stream.add(packet(k, 25, NOW_S + 0.1 * (k + 1)))
+    assert stream.close() == []  # the device is away: others may come
+    messages = stream.close(ended=True)
+    assert sum(len(decode_chunk(message.value)["samples"]) for message in messages) == 2 * 500
+    few = Stream(Description("x", uv=1.0), notes.append)
+    few.add(packet(0, 25, NOW_S))
+    assert few.close(ended=True) == []
+    assert notes[-1].startswith("its first 1 packets are left out: x: expected a sampling rate, or packets whose times")
 
 
 def test_a_clock_that_stands_still_leaves_the_rate_to_the_arrivals() -> None:

@@ -166,9 +166,9 @@ class Stream:
             messages += self._end()
         return messages
 
-    def close(self) -> list[Message]:
-        """Return everything that waits."""
-        return [message for placed in self.placer.close() for message in self._add(placed)] + self._end()
+    def close(self, *, ended: bool = False) -> list[Message]:
+        """Return everything that waits; ``ended``: no other packets come."""
+        return [message for placed in self.placer.close(ended=ended) for message in self._add(placed)] + self._end()
 
     def leave(self) -> list[Message]:
         """Return what can be sent of what waits: the stream has failed, and is left out."""

@@ -160,7 +160,7 @@ class Feed:
     def _end(self, stop: threading.Event) -> None:
         """Send the rest."""
         for reading in self._readings:
-            reading.flush()
+            reading.flush(ended=True)
         self._sending.finish(lambda: stop.is_set() or self._failure() is not None)
 
     def _failure(self) -> BaseException | None:

@@ -84,6 +84,10 @@ class Placer(ByTime):
         if not is_last and span_s < max(self._look_s, _LEARN_S[packet.time_s is not None]):
             return []
         self._look_s = span_s + _LOOK_S
+        return self._learn(span_s, is_last=is_last)
+
+    def _learn(self, span_s: float, *, is_last: bool) -> list[Placed]:
+        """Measure the rate, and return the packets by which it was measured; none if more are needed."""
         found = without_doubled(self._learnt)
         learnt, repaired = with_repaired_times(found)
         self.rate_hz = measured_rate(self.described, learnt) if is_last else sure_rate(self.described, learnt)
@@ -105,11 +109,21 @@ class Placer(ByTime):
             return self._release()
         return []
 
-    def close(self) -> list[Placed]:
-        """Return packets that wait: none is missing before them if arrivals alone, too few to show it, say so."""
-        if not self._held:
-            return []
-        return self._release() if self._has_times else self._let_go(len(self._held), 0)
+    def close(self, *, ended: bool = False) -> list[Placed]:
+        """Return packets that wait: none is missing before them if arrivals alone, too few to show it, say so.
+
+        If no others come, those that waited for a rate are placed by the rate that they show, or said to be left out.
+        """
+        placed: list[Placed] = []
+        if ended and self._learnt:
+            span_s = self._learnt[-1].arrival_s - self._learnt[0].arrival_s
+            try:
+                placed = self._learn(span_s, is_last=True)
+            except UserError as error:
+                self._note(f"its first {len(self._learnt)} packets are left out: {error}")
+        if self._held:
+            placed += self._release() if self._has_times else self._let_go(len(self._held), 0)
+        return placed
 
     def _place(self, packet: Packet) -> list[Placed]:
         self._packets += 1

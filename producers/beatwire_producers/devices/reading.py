@@ -112,9 +112,9 @@ class Reading:
             if not halt.is_set():  # a reader may fail when it is closed
                 self.failure = error
 
-    def flush(self) -> None:
-        """Put everything that waits."""
-        self._put_all([message for stream in self.streams.values() for message in stream.close()])
+    def flush(self, *, ended: bool = False) -> None:
+        """Put everything that waits; ``ended``: no other packets come."""
+        self._put_all([message for stream in self.streams.values() for message in stream.close(ended=ended)])
 
     def sums(self) -> Sums:
         """Return what came and was made of it, of all streams so far."""
@@ -210,7 +210,7 @@ class Reading:
         if owner != self.name:
             raise UserError(f"{self.name}: expected another stream than {described.stream}, which {owner} sends")
         if before is not None:
-            messages += before.close()
+            messages += before.close(ended=True)
             made.placer.begin_after(before.placer)
             self._say(f"{described.stream}: {sentence(described)}: a new session")
             self._past.add(before.sums())
