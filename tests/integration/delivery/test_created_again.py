@@ -1,5 +1,8 @@
 """A topic that is deleted and created anew under a reader is read from its beginning, however fast it grows."""
 
+from concurrent.futures import Future
+from types import SimpleNamespace
+
 import pytest
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka
@@ -59,6 +62,43 @@ def test_a_topic_created_anew_is_not_read_to_its_end_by_the_old_position(kafka: 
 
         wait_until(is_read, 60)
         assert found >= {str(f"new {n}".encode()) for n in range(5)}
+
+
+def test_a_broker_that_states_an_end_too_early_once_is_read_to_its_end(kafka: LocalKafka) -> None:
+    """One that was killed does so after its start: the end is 0 for a moment."""
+    with Follower(kafka.cluster, {TOPIC: BEGINNING}, ends=True) as follower:
+        create(kafka.cluster, 1)
+        for word in ("old", "older"):
+            send(kafka.cluster, word, OLD)
+            read(follower, word, OLD)
+            wait_until(lambda: is_read(follower), 30)
+            wait_until(lambda: lowered(follower), 30)
+            wait_until(lambda: is_read(follower), 30)
+        create(kafka.cluster, 1)
+        send(kafka.cluster, "new", 3 * OLD)
+        read(follower, "new", 3 * OLD)
+
+
+def is_read(follower: Follower) -> bool:
+    follower.records(0.05)
+    ends = follower.ends()
+    return ends is not None and follower.has_read(ends)
+
+
+def lowered(follower: Follower) -> bool:
+    """Have the follower request ends, of which the broker states 0; return True if it did."""
+
+    class Starting:
+        def list_offsets(self, asked: list[TopicPartition], **_: object) -> dict[TopicPartition, Future[object]]:
+            answers = {at: Future[object]() for at in asked}
+            for answer in answers.values():
+                answer.set_result(SimpleNamespace(offset=0))
+            return answers
+
+    before, follower._admin = follower._admin, Starting()
+    answered = follower.ends()
+    follower._admin = before
+    return answered is not None
 
 
 def create(cluster: Cluster, partitions: int) -> None:

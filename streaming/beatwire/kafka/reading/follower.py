@@ -71,6 +71,7 @@ class Follower:
         self._asked: Mapping[str, Future[TopicDescription]] = {}  # requests for them
         self._found: set[tuple[str, int]] = set()  # the partitions that exist
         self._went_back: set[tuple[str, int]] = set()  # what has been read from the beginning since the ids were read
+        self._back_then = self._went_back  # the same when the ids were requested
         self._admin: AdminClient | None = None
         self._answered_s = time.monotonic()  # when it answered last, or was opened
         self._suspect, self.connected = False, True
@@ -144,9 +145,13 @@ class Follower:
                 self._admin = None
             return None
         self._answered_s = time.monotonic()
-        for at in [at for at, end in ends.items() if end < max(self._at[at], self._end_seen.get(at, 0))]:
-            self._at[at], self._searched_s = 0, float("-inf")  # created anew
+        lower = [at for at, end in ends.items() if end < max(self._at[at], self._end_seen.get(at, 0))]
+        for at in lower:  # created anew; or a broker has just started, and states ends before it knows them
+            self._at[at], self._searched_s = 0, float("-inf")
             self._end_seen.pop(at, None)
+            self._went_back.add(at)
+        if lower:
+            self._assign()
         return ends
 
     def has_read(self, ends: Mapping[tuple[str, int], int]) -> bool:
@@ -199,7 +204,7 @@ class Follower:
             self._found = found
             if found and not self._asked:
                 asked = {self._cluster.topic(name) for name, _ in found}
-                self._asked = request_ids(self._client(), asked, _REQUEST_S)
+                self._asked, self._back_then = request_ids(self._client(), asked, _REQUEST_S), self._went_back.copy()
             new = sorted(found - set(self._at))
             if not new:
                 return
@@ -223,7 +228,7 @@ class Follower:
                 del self._at[at]
             elif at not in self._went_back:
                 self._at[at] = 0
-            self._went_back.discard(at)
+        self._went_back = {at for at in self._went_back - self._back_then if at[0] not in others}
         if others:
             self._assign()
 
