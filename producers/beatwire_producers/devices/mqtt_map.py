@@ -27,19 +27,17 @@ The id of a stream is what the wildcards of the topic stand for; without a wildc
 The password is that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
 """
 
-import math
 import os
-import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import numpy as np
 from beatwire.errors import UserError, shown
 from beatwire.recordings.leads import find_leads
 
 from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
+from beatwire_producers.devices.mqtt_packed import LAYOUTS, TIMES, PackedMessages
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
@@ -50,9 +48,7 @@ _DEFAULTS = {
     "samples": "samples", "count": "count", "time": "time", "battery": "battery", "contact": "contact",
     "id": "", "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
 }  # fmt: skip
-_FORMATS = {"json": "", "int16": "<i2", "int16be": ">i2"}
-_FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-_TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
+_FORMATS = ("json", *LAYOUTS)
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
@@ -148,31 +144,24 @@ class Decoder:
 
     def __init__(self, address: Address, options: Options) -> None:
         self._pattern, self._options = address.topic, options
-        self._json = JsonMessages(address.map)
-        self.notes = self._json.notes
+        leads, layout = tuple(name for name in address.map["leads"].split(",") if name), address.map["format"]
+        self._leads = leads
+        self._messages: JsonMessages | PackedMessages = (
+            JsonMessages(address.map)
+            if layout == "json"
+            else PackedMessages(LAYOUTS[layout], address.map["header"], max(1, len(leads)))
+        )
+        self.notes = self._messages.notes
         self._known_leads: dict[str, tuple[str, ...]] = {}  # stream -> the leads of its last message
         self._taken: dict[tuple[str, ...], list[int]] = {}  # leads -> those to take
         self._described: dict[str, Description] = {}  # stream -> what was described last
         self._is_epoch: dict[str, bool] = {}  # stream -> whether its first time was one since 1970
         self._streams: dict[str, str] = {}  # topic, and the id in the message -> id of its stream
         self._topics: dict[str, str] = {}  # the reverse
-        self._leads = tuple(name for name in address.map["leads"].split(",") if name)
-        self._dtype = _FORMATS[address.map["format"]]
         self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
-        if self._uv is None and not self._dtype:
+        if self._uv is None and layout == "json":
             with suppress(ValueError):
                 self._uv = stated_uv("", address.map["samples"])
-        self._names: list[str] = []
-        order = ">" if address.map["format"].endswith("be") else "<"
-        codes = []
-        for part in filter(None, address.map["header"].split(",")):
-            name, _, kind = part.partition(":")
-            if kind not in _FIELDS or name not in (*_TIMES, "count", "battery", "contact", "skip"):
-                known = f"count, battery, contact, skip, {', '.join(_TIMES)} and types {', '.join(_FIELDS)}"
-                raise UserError(f"feed mqtt: expected header=NAME:TYPE,... with {known}; got {part!r}")
-            self._names.append(name)
-            codes.append(_FIELDS[kind])
-        self._header = struct.Struct(order + "".join(codes))
 
     def packet(self, topic: str, payload: bytes, now_s: float) -> Packet:
         """Return the packet of a message.
@@ -182,7 +171,7 @@ class Decoder:
         UnreadableError
             It is none.
         """
-        fields, samples = self._of_bytes(payload) if self._dtype else self._json.read(topic, payload, now_s)
+        fields, samples = self._messages.read(topic, payload, now_s)
         get, time_s, device = fields.get, _seconds(fields), fields.get("id", "")
         of = f"{topic} {device}" if device else topic
         stream = self._streams.get(of) or self._stream(topic, device, of)
@@ -241,19 +230,6 @@ class Decoder:
         self._streams[of] = stream
         return stream
 
-    def _of_bytes(self, payload: bytes) -> tuple[dict[str, Any], Any]:
-        leads, begin = max(1, len(self._leads)), self._header.size
-        if len(payload) <= begin or (len(payload) - begin) % (2 * leads):
-            raise UnreadableError(f"expected {begin} bytes and {2 * leads} for each moment; got {len(payload)} bytes")
-        fields = dict(zip(self._names, self._header.unpack_from(payload), strict=True))
-        for name, value in fields.items():
-            if not math.isfinite(value) and name != "skip":
-                raise UnreadableError(f"expected {name}: a number; got {value}")
-        if isinstance(fields.get("count"), float):
-            fields["count"] = int(fields["count"])
-        samples = np.frombuffer(payload, self._dtype, offset=begin).reshape(-1, leads).T
-        return fields, samples if self._dtype == "<i2" else samples.astype(np.int16)
-
 
 def _number(value: Any) -> float | None:
     try:
@@ -270,7 +246,7 @@ def _is_same_rate(rate_hz: float | None, before_hz: float | None) -> bool:
 
 def _seconds(fields: dict[str, Any]) -> float | None:
     """Return the time of a message in seconds."""
-    for name, per_second in _TIMES.items():
+    for name, per_second in TIMES.items():
         value = fields.get(name)
         if value is None:
             continue
