@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire_producers.devices.packets import Description
@@ -136,3 +137,12 @@ def test_streams_of_one_name_have_ids_that_do_not_depend_on_their_order() -> Non
     assert ids == ["ECG-strap-a", "ECG-strap-b"]
     assert stream_of(a, Options(), set(), is_alone=True) == "ECG"
     assert stream_of(b, Options(), {"ECG"}, is_alone=True) == "ECG-strap-b"
+
+
+@pytest.mark.parametrize(("stamp_s", "time_s"), [(5_000.0, 1_790_005_003.0), (1_790_005_003.0, 1_790_005_003.0)])
+def test_times_are_those_of_the_clock_of_lsl_or_since_1970(stamp_s: float, time_s: float) -> None:
+    reader = reader_of()
+    reader._epoch_s = 1_790_000_000.0
+    one = _Inlet("a", None, Description("x", rate_hz=250.0, is_epoch=True), [0], 3.0, 0.0, float("inf"))
+    packets = list(reader._packets_of(one, np.zeros((2, 1)), np.array([stamp_s, stamp_s + 0.004])))
+    assert [packet.time_s for packet in packets] == [pytest.approx(time_s)]

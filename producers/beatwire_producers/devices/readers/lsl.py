@@ -24,7 +24,7 @@ from beatwire.records import F64
 from pylsl.util import LostError
 from pylsl.util import TimeoutError as SlowError
 
-from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, arrival_s
+from beatwire_producers.devices.packets import EARLIEST_S, Description, DeviceAwayError, MachineClock, Packet, arrival_s
 from beatwire_producers.devices.readers.lsl_description import describe_stream, stream_of
 from beatwire_producers.devices.sources import Options
 
@@ -229,7 +229,8 @@ class LslReader:
         """Yield samples in packets without gaps."""
         now_s = arrival_s()
         one.follow_offset(now_s)
-        shift_s = self._epoch_s + one.offset_s
+        is_epoch = stamps[0] > EARLIEST_S  # times since 1970, by a sender that does not use LSL's clock
+        shift_s = 0.0 if is_epoch else self._epoch_s + one.offset_s
         for begin, stop, first_s in runs_of(stamps.tolist(), one.described.rate_hz):
             samples = values[begin:stop, one.rows].T
             yield Packet(samples, now_s, first_s + shift_s, described=one.described)
