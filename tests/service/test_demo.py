@@ -2,11 +2,15 @@
 
 import io
 import json
+import threading
 from typing import Any
 
 import pytest
 from beatwire.cli.main import app
+from beatwire.errors import FatalError
+from beatwire.kafka.cluster import Cluster
 from beatwire.recordings.synthetic import rhythm
+from beatwire.service.demo import run
 from beatwire.service.demo.planted import RULES_OF, alerts_by_bed, event_name, is_detected, print_alerts, print_events
 from beatwire_producers.ward import KINDS, Planted, Ward, ward
 from rich.console import Console
@@ -100,3 +104,21 @@ def test_a_short_demo_prints_one_json_object_with_its_alerts_by_bed() -> None:
     assert sum(row["event"] is not None for row in rows) >= result["planted"]
     assert all(0 <= row["delay_s"] < 8 for row in rows if row["delay_s"] is not None)
     assert "TIME  STREAM" in done.stderr
+
+
+def test_a_broker_that_has_ended_by_itself_ends_what_runs_and_is_the_failure() -> None:
+    runs = [None, None]
+
+    def check() -> None:
+        if not runs:
+            raise FatalError("broker: it ended with code 137")
+        runs.pop()
+
+    stop, failures = threading.Event(), list[BaseException]()
+    with run.watched(run.Broker("kafka", Cluster("x"), "", check), failures, stop):
+        assert stop.wait(20)
+    assert [str(one) for one in failures] == ["broker: it ended with code 137"]
+    stop.clear()
+    with run.watched(run.Broker("mock", Cluster("x"), ""), failures, stop):
+        pass
+    assert not stop.is_set()

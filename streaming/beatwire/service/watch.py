@@ -22,7 +22,7 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts
 from beatwire.service.demo.page import show_page
-from beatwire.service.demo.run import SIGNS, start_broker
+from beatwire.service.demo.run import SIGNS, start_broker, watched
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
@@ -82,7 +82,7 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
         if not quiet:
             show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
-        thread = threading.Thread(target=feed, name="feed")
+        thread = threading.Thread(target=feed, name="feed", daemon=True)
         thread.start()
         try:
             warm_up(console.print)
@@ -94,13 +94,15 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
                 Sink(started.cluster, exactly_once=exactly_once) as sink,
                 Source(started.cluster, "beatwire-watch", protocol="consumer" if exactly_once else "classic") as source,
                 StaffReader(started.cluster, tuple(pipeline.limits.defaults)) as staff,
+                watched(started, failures, stop),
             ):
                 monitor = Monitor(pipeline, source, sink, staff=staff)
                 is_read = _is_read(ended_s)
                 counters = monitor.run(stop, until=lambda now: bool(failures) or (not stay and is_read(now)))
         finally:
             ended.set()
-            thread.join()
+            if not failures:  # a broker that has ended takes nothing of what is left
+                thread.join()
     if failures:
         raise failures[0]
     return {

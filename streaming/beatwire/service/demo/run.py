@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from beatwire_producers.ward import Ward, ward
 from rich.console import Console
 from rich.text import Text
 
-from beatwire.errors import UserError
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka, unavailable_reason
@@ -38,15 +39,17 @@ from beatwire.service.warmup import beginning, compile_kernels, warm_up
 from beatwire.signals import stop_on_signals
 
 SIGNS = "*** high, ** medium, * low; latched: over, not acknowledged; off: over"
+_CHECK_S = 0.5
 JOIN_S = 60.0  # wait for the monitor to join the group before the ward begins
 
 
 class Broker(NamedTuple):
-    """The broker of a demo: ``kafka`` or ``mock``, its address, and a sentence about it."""
+    """The broker of a demo: ``kafka`` or ``mock``, its address, a sentence about it, and what raises once it ended."""
 
     kind: str
     cluster: Cluster
     description: str
+    check: Callable[[], None] = lambda: None
 
 
 def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
@@ -72,6 +75,8 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
     ------
     UserError
         Apache Kafka was requested and cannot be started.
+    FatalError
+        The broker has ended.
     """
     console = Console(stderr=quiet, highlight=False, soft_wrap=True)
     if broker != "mock":
@@ -141,10 +146,33 @@ def start_broker(stack: ExitStack, choice: str) -> Broker:
         raise UserError(f"--broker kafka: expected a Kafka that can be started here; got: {reason}")
     if reason is None:
         kafka = stack.enter_context(LocalKafka())
-        return Broker("kafka", kafka.cluster, f"Apache Kafka at {kafka.cluster}, exactly-once delivery")
+        return Broker("kafka", kafka.cluster, f"Apache Kafka at {kafka.cluster}, exactly-once delivery", kafka.check)
     mock = stack.enter_context(MockKafka())
     description = f"librdkafka's mock cluster at {mock.cluster}, at-least-once delivery ({reason})"
     return Broker("mock", mock.cluster, description)
+
+
+@contextmanager
+def watched(broker: Broker, failures: list[BaseException], stop: threading.Event) -> Iterator[None]:
+    """Set ``stop`` once the broker has ended by itself, which is added to ``failures``: it does not return."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_CHECK_S):
+            try:
+                broker.check()
+            except FatalError as error:
+                failures.append(error)
+                stop.set()
+                return
+
+    thread = threading.Thread(target=watch, name="broker-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _run(
@@ -167,11 +195,12 @@ def _run(
             failures.append(error)
             stop.set()
 
-    player = threading.Thread(target=feed, name="ward")
+    player = threading.Thread(target=feed, name="ward", daemon=True)
     with (
         Sink(started.cluster, exactly_once=exactly_once) as sink,
         Source(started.cluster, "beatwire-demo", protocol="consumer" if exactly_once else "classic") as source,
         StaffReader(started.cluster, tuple(pipeline.limits.defaults)) as staff,
+        watched(started, failures, stop),
     ):
         monitor = Monitor(pipeline, source, sink, staff=staff)
         player.start()
@@ -179,7 +208,8 @@ def _run(
             counters = monitor.run(stop, until=lambda c: bool(sent) and c.messages >= sent[0].chunks)
         finally:
             stop.set()
-            player.join()
+            if not failures:  # a broker that has ended takes nothing of what is left
+                player.join()
     if failures:
         raise failures[0]
     return counters, sent[0]
