@@ -111,6 +111,12 @@ def test_a_stream_that_began_anew_takes_the_place_of_the_one_that_has_gone() -> 
     assert list(reader._new([Listed("new", "s")])) == ["s"]
 
 
+def test_a_stream_that_has_ended_and_is_still_listed_is_not_in_the_way_of_the_one_that_began_anew() -> None:
+    reader = reader_of(s="old")
+    reader._drop("s", reader._inlets["s"])
+    assert reader._new([Listed("old", "s"), Listed("new", "s")])["s"].uid() == "new"
+
+
 def test_two_streams_of_one_source_id_are_both_read_and_told_apart() -> None:
     reader = reader_of(s="a")
     both = [Listed("a", "s"), Listed("b", "s")]

@@ -28,7 +28,7 @@ from beatwire_producers.devices.packets import EARLIEST_S, Description, DeviceAw
 from beatwire_producers.devices.readers.lsl_description import describe_stream, stream_of
 from beatwire_producers.devices.sources import Options
 
-_FIND_S = 5.0
+_FIND_S, _AGAIN_S = 5.0, 1.0  # to open a stream, and one that has ended: it is listed for 5 s more
 _PULL_S = 0.03  # between two looks at the streams: what came to all of them is passed on together
 _LOOK_S = 1.0
 _ALL_S = 0.5  # after the first stream was found, for the others
@@ -85,6 +85,7 @@ class LslReader:
         self._together: dict[str, int] = {}  # uid -> looks at which another stream of its source id was there
         self._resolver: Any = None
         self._refused: dict[str, UserError] = {}  # uid -> why
+        self._ended: set[str] = set()  # uids
         self._opening: threading.Thread | None = None
         self._epoch_s = 0.0
         self._clock = MachineClock()
@@ -93,9 +94,9 @@ class LslReader:
     def describe(self) -> None:
         """Find the streams that are there; those that come later are opened then."""
         self._resolver = self._resolver or pylsl.ContinuousResolver(self._key, self._value)
-        deadline_s = arrival_s() + _FIND_S
-        if pylsl.resolve_byprop(self._key, self._value, 1, _FIND_S):
-            time.sleep(_ALL_S)
+        found = pylsl.resolve_byprop(self._key, self._value, 1, _FIND_S)
+        time.sleep(_ALL_S if found else 0.0)
+        deadline_s = arrival_s() + (_FIND_S if found else 0.0)
         while not (self._inlets or self._refused) and arrival_s() < deadline_s:
             self._open_new()
             time.sleep(_PULL_S)
@@ -143,6 +144,7 @@ class LslReader:
         self._inlets.clear()
 
     def _drop(self, key: str, one: _Inlet) -> None:
+        self._ended.add(one.uid)
         if self._inlets.get(key) is one:
             del self._inlets[key]
 
@@ -167,7 +169,8 @@ class LslReader:
         if not new:
             return
         with ThreadPoolExecutor(min(len(new), _MOST_OPENING)) as pool:  # LSL measures an offset for 0.6 s
-            opened = list(pool.map(_opened, new.values()))
+            within_s = [_AGAIN_S if info.uid() in self._ended else _FIND_S for info in new.values()]
+            opened = list(pool.map(_opened, new.values(), within_s))
         names = Counter(info.name() for info in new.values())
         for key, found in zip(new, opened, strict=True):
             if found is None:
@@ -191,7 +194,7 @@ class LslReader:
         open_uids, there = {one.uid for one in inlets.values()}, {info.uid() for info in listed}
         new: dict[str, Any] = {}
         together: dict[str, int] = {}
-        for info in listed:
+        for info in sorted(listed, key=lambda info: info.uid() in self._ended):
             uid, key = info.uid(), info.source_id() or info.uid()
             if uid in open_uids or uid in self._refused:
                 continue
@@ -255,13 +258,13 @@ def runs_of(stamps: list[float], rate_hz: float | None) -> Iterator[tuple[int, i
     yield begin, len(stamps), first_s
 
 
-def _opened(info: Any) -> tuple[Any, Any, float] | None:
+def _opened(info: Any, within_s: float) -> tuple[Any, Any, float] | None:
     """Return the inlet of a stream, open; its description, and the offset of its clock; None if it does not answer."""
     inlet = pylsl.StreamInlet(info, recover=False)
     try:
-        full = inlet.info(timeout=_FIND_S)
-        offset_s = inlet.time_correction(timeout=_FIND_S)
-        inlet.open_stream(timeout=_FIND_S)
+        full = inlet.info(timeout=within_s)
+        offset_s = inlet.time_correction(timeout=within_s)
+        inlet.open_stream(timeout=within_s)
     except (LostError, SlowError):
         return None
     return inlet, full, offset_s
