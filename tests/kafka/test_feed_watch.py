@@ -15,9 +15,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-@pytest.fixture
-def brokers(clock: Clock) -> Brokers:
-    return Brokers(clock)
+@pytest.fixture(params=["an error", "no offset"])
+def brokers(clock: Clock, request: pytest.FixtureRequest) -> Brokers:
+    return Brokers(clock, raises=request.param == "an error")
 
 
 @pytest.fixture

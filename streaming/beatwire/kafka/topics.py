@@ -9,10 +9,11 @@ is the time at which the broker received it.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
@@ -198,9 +199,26 @@ def end_offsets(cluster: Cluster, topic: str, *, committed: bool = False, timeou
             raise UserError(f"kafka: expected topic {there!r} at {cluster}; got a broker without it")
         latest = {TopicPartition(there, p): OffsetSpec.latest() for p in partitions}  # type: ignore[no-untyped-call]
         found = admin.list_offsets(latest, isolation_level=level, request_timeout=timeout_s)
-        return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
+        return {at.partition: stated(future, timeout_s).offset for at, future in found.items()}
 
     return retry_transient(request, f"the ends of {there} at {cluster}", timeout_s)
+
+
+def stated(answer: "Future[ListOffsetsResultInfo]", timeout_s: float) -> ListOffsetsResultInfo:
+    """Return an answer to a request for offsets.
+
+    confluent-kafka (2.16.1) takes what a leader has not answered in time for an answer without an error: its offset is
+    then that of no message, not even of an empty partition.
+
+    Raises
+    ------
+    KafkaException, TimeoutError
+        The broker refused it, or did not answer.
+    """
+    found = answer.result(timeout_s)
+    if found.offset == OFFSET_INVALID:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+    return found
 
 
 def retry_transient(request: Callable[[], Answer], expected: str, timeout_s: float) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from types import SimpleNamespace
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
 PARTITIONS = range(4)
 
@@ -31,10 +31,11 @@ class Brokers:
     """Two brokers, for two of four partitions each: they answer requests for the ends; those that are away fail.
 
     late_s  partition -> how long its broker takes to answer, or to fail; other partitions of a request wait for it
+    raises  a failure is an error; otherwise an offset of no message, as confluent-kafka has it
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock, self.late_s = clock or Clock(), dict[int, float]()
+    def __init__(self, clock: Clock | None = None, *, raises: bool = True) -> None:
+        self.clock, self.late_s, self.raises = clock or Clock(), dict[int, float](), raises
         self.ends = dict.fromkeys(PARTITIONS, 5)
         self.away: set[int] = set()
         self.clients, self.newest_ms = 0, 1_000
@@ -56,7 +57,10 @@ class Brokers:
         futures = {at: Late(self.clock, at_s) if late_s else Future() for at in asked}
         for at, future in futures.items():
             if at.partition in self.away or self.late_s.get(at.partition, 0.0) > request_timeout:
-                future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+                if self.raises:
+                    future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+                else:
+                    future.set_result(SimpleNamespace(offset=OFFSET_INVALID, timestamp=-1))
             else:
                 future.set_result(SimpleNamespace(offset=self.ends[at.partition], timestamp=self.newest_ms))
         return futures

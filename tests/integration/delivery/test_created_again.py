@@ -4,13 +4,16 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading import follower as following
 from beatwire.kafka.reading.follower import BEGINNING, Follower
+from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.wire import names
-from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import OFFSET_INVALID, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 from moments import wait_until
 
@@ -64,19 +67,38 @@ def test_a_topic_created_anew_is_not_read_to_its_end_by_the_old_position(kafka: 
         assert found >= {str(f"new {n}".encode()) for n in range(5)}
 
 
-def test_a_broker_that_states_an_end_too_early_once_is_read_to_its_end(kafka: LocalKafka) -> None:
-    """One that was killed does so after its start: the end is 0 for a moment."""
+@pytest.mark.parametrize("end", [0, OFFSET_INVALID])
+def test_an_end_that_is_stated_wrongly_once_does_not_keep_a_reader_from_the_end(kafka: LocalKafka, end: int) -> None:
     with Follower(kafka.cluster, {TOPIC: BEGINNING}, ends=True) as follower:
         create(kafka.cluster, 1)
         for word in ("old", "older"):
             send(kafka.cluster, word, OLD)
             read(follower, word, OLD)
             wait_until(lambda: is_read(follower), 30)
-            wait_until(lambda: lowered(follower), 30)
+            at = dict(follower._at)
+            assert (states(follower, end) is None) == (end == OFFSET_INVALID)
+            assert (follower._at == at) == (end == OFFSET_INVALID)
             wait_until(lambda: is_read(follower), 30)
         create(kafka.cluster, 1)
         send(kafka.cluster, "new", 3 * OLD)
         read(follower, "new", 3 * OLD)
+
+
+def test_what_the_client_has_in_place_of_an_answer_is_no_end_of_a_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty log of alerts would be adopted."""
+
+    class Admin:
+        def list_topics(self, topic: str, **_: object) -> SimpleNamespace:
+            return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None, 1: None})})
+
+        def list_offsets(self, asked: list[TopicPartition], **_: object) -> dict[TopicPartition, Future[object]]:
+            return answers(asked, {0: 5, 1: OFFSET_INVALID})
+
+    monkeypatch.setattr(Cluster, "admin", lambda _: Admin())
+    with pytest.raises(FatalError, match=f"expected the ends of {TOPIC} .*; got .*imed out"):
+        topics.end_offsets(Cluster("nowhere"), TOPIC)
+    with pytest.raises(FatalError):
+        read_active_alerts(Cluster("nowhere"))
 
 
 def is_read(follower: Follower) -> bool:
@@ -85,20 +107,24 @@ def is_read(follower: Follower) -> bool:
     return ends is not None and follower.has_read(ends)
 
 
-def lowered(follower: Follower) -> bool:
-    """Have the follower request ends, of which the broker states 0; return True if it did."""
+def states(follower: Follower, end: int) -> object:
+    """Return what the follower makes of an answer that has such an end for all partitions."""
 
     class Starting:
         def list_offsets(self, asked: list[TopicPartition], **_: object) -> dict[TopicPartition, Future[object]]:
-            answers = {at: Future[object]() for at in asked}
-            for answer in answers.values():
-                answer.set_result(SimpleNamespace(offset=0))
-            return answers
+            return answers(asked, dict.fromkeys((at.partition for at in asked), end))
 
     before, follower._admin = follower._admin, Starting()
-    answered = follower.ends()
+    stated = follower.ends()
     follower._admin = before
-    return answered is not None
+    return stated
+
+
+def answers(asked: list[TopicPartition], offsets: dict[int, int]) -> dict[TopicPartition, Future[object]]:
+    found = {at: Future[object]() for at in asked}
+    for at, future in found.items():
+        future.set_result(SimpleNamespace(offset=offsets[at.partition]))
+    return found
 
 
 def create(cluster: Cluster, partitions: int) -> None:

@@ -22,6 +22,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.topics import stated
 from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
 from beatwire.wire import names
@@ -128,7 +129,7 @@ class FeedWatch:
             try:
                 for at, future in futures.items():
                     with contextlib.suppress(KafkaException):
-                        found[at.partition] = future.result(max(0.0, until_s - time.monotonic())).offset
+                        found[at.partition] = stated(future, max(0.0, until_s - time.monotonic())).offset
             except TimeoutError:
                 if time.monotonic() - asked_s <= 2 * _REQUEST_S:
                     continue
@@ -193,7 +194,7 @@ class FeedWatch:
         until_s, answers, missing = time.monotonic() + _REQUEST_S, {}, None
         for at, future in found.items():
             try:
-                answer = future.result(max(0.0, until_s - time.monotonic()))
+                answer = stated(future, max(0.0, until_s - time.monotonic()))
                 answers[at.partition] = answer.offset, answer.timestamp
             except (KafkaException, TimeoutError) as error:
                 missing = error

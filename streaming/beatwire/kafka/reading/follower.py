@@ -137,7 +137,7 @@ class Follower:
         try:
             found = self._client().list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
             ends = {
-                (self._cluster.name(at.topic), at.partition): future.result(_REQUEST_S).offset
+                (self._cluster.name(at.topic), at.partition): topics.stated(future, _REQUEST_S).offset
                 for at, future in found.items()
             }
         except (KafkaException, TimeoutError):
@@ -146,7 +146,7 @@ class Follower:
             return None
         self._answered_s = time.monotonic()
         lower = [at for at, end in ends.items() if end < max(self._at[at], self._end_seen.get(at, 0))]
-        for at in lower:  # created anew; or a broker has just started, and states ends before it knows them
+        for at in lower:  # created anew, or the broker has lost its end
             self._at[at], self._searched_s = 0, float("-inf")
             self._end_seen.pop(at, None)
             self._went_back.add(at)
