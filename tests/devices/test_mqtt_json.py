@@ -114,6 +114,16 @@ def test_nan_as_python_writes_it_is_no_value(values: list[float | None]) -> None
     np.testing.assert_array_equal(packet.samples[0], [np.nan if one is None else one for one in values])
 
 
+@pytest.mark.parametrize("none", [b"null", b"NaN", b' {"samples": null}', b'{"samples": NaN}'])
+def test_a_message_without_a_value_is_a_sample_where_each_message_is_one(none: bytes) -> None:
+    decoder = decoder_of()
+    decoder.packet("ward/1/ecg", b"0.5", 0.0)
+    np.testing.assert_array_equal(decoder.packet("ward/1/ecg", none, 0.0).samples, [[np.nan]])
+    decoder.packet("ward/2/ecg", b"[1, 2]", 0.0)
+    with pytest.raises(UnreadableError, match="expected numbers in 'samples'"):
+        decoder.packet("ward/2/ecg", none, 0.0)
+
+
 @settings(max_examples=draws(60), deadline=None)
 @given(st.integers(-300, 5000) | st.floats(-1, 101) | st.sampled_from(["80%", "full", [80], True]))
 def test_a_battery_that_is_no_percentage_costs_no_samples_and_is_said(charge: object) -> None:

@@ -6,6 +6,7 @@ State: the names that were seen; of each topic the device that its messages name
 """
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,6 +35,7 @@ _FIELDS = (
     Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
     Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )  # fmt: skip
+_NONE = (b"null", b"NaN")
 _DIGITS = tuple(b"%d" % digit for digit in range(10))
 _MOST_NAMES, _MOST_LISTED = 64, 8  # that are looked at; in a line
 _DEVICE = re.compile(
@@ -69,6 +71,7 @@ class JsonMessages:
         self._names = names
         self._renamed = {name: names[name] for name in _RENAMED}
         self._used = {*self._renamed.values(), names["samples"], *_STATED, *_UNITS, names["id"]}
+        self._single: set[str] = set()  # topics with a sample a message
         self._device_names: list[str] = []
         self._devices: dict[tuple[str, str], tuple[Any, float]] = {}  # topic and name -> the device, heard at
         self._say = few(self.notes.append)
@@ -82,7 +85,7 @@ class JsonMessages:
             It is none, or it is of another device than those before it.
         """
         own = self._names["samples"]
-        if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS):  # samples alone
+        if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS) or payload.strip() in _NONE:  # samples alone
             payload = b'{"%s": %s}' % (own.encode(), payload)
         try:
             found = json_object(payload, has_nan=True)
@@ -93,7 +96,11 @@ class JsonMessages:
             raise UnreadableError(
                 f"expected {own!r} among its names; got {_listed(found)} (samples=NAME in the address)"
             )
-        samples = _samples(own, found[own])
+        rows = found[own]
+        if rows is None or (isinstance(rows, float) and math.isnan(rows)):  # one without a value, if each is one
+            rows = math.nan if topic in self._single else None
+        samples = _samples(own, rows)
+        (self._single.add if samples.size == 1 else self._single.discard)(topic)
         if fields.get("lead_off", 0) >> len(samples):
             self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
         self._look_at(topic, found)
@@ -177,7 +184,7 @@ def percent(charge: Any) -> int | None:
 
 def _samples(own: str, rows: Any) -> Any:
     try:
-        rows = [rows] if is_number(rows) else rows
+        rows = [rows] if is_number(rows) or isinstance(rows, float) else rows
         rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
         samples = np.array(rows)
         if samples.dtype.kind == "O":  # null: no value
