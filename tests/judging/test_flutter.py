@@ -12,7 +12,7 @@ from beatwire.kernels.rhythms.wave_shape import KIND_MASK
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records.columns import BLOCK_COLUMNS, BLOCK_END, BLOCK_MAXIMUM, NO_BLOCK, PEAK_COLUMNS, TOO_LARGE
+from beatwire.records.columns import BLOCK_COLUMNS, BLOCK_END, BLOCK_MAXIMUM, NO_BLOCK, PEAK_COLUMNS, RESIZED
 from beatwire.records.detection import FreshLanes, PeakTable
 from beatwire.records.selection import FlatLimits, LaneBeats, ListedBlocks
 from draws import draws
@@ -135,7 +135,7 @@ def test_denied_peaks_are_listed_among_the_blocks_by_sample(ends: set[int], deni
     of_lane = np.array([[*(~at if at in large else at for at in peaks), *[0] * (20 - len(peaks))]])
     found = LaneBeats(one, np.array([n]), of_lane, one, one)
     expected = sorted(
-        [(end, 0) for end in blocks] + [(at, TOO_LARGE if at in large else NO_BLOCK) for at in peaks],
+        [(end, 0) for end in blocks] + [(at, RESIZED if at in large else NO_BLOCK) for at in peaks],
         key=lambda row: (row[0], -row[1]),
     )
     for body in (list_blocks, cpu.compiled(list_blocks)):

@@ -67,7 +67,7 @@ BOUND_COLUMNS = 4
 BLOCK_END, BLOCK_MAXIMUM = range(2)
 BLOCK_COLUMNS = 2
 NO_BLOCK = -1  # in ``ListedBlocks.kind``: the row is a denied peak
-TOO_LARGE = -2  # the same, and no heart has one as large
+RESIZED = -2  # the same, and no heart has one as large
 
 # ``BeatSettings.durations``, samples: margin of quiet stretches, longest interval, age of the oldest interval of the
 # median.

@@ -73,7 +73,7 @@ class ListedBlocks(NamedTuple):
     row   of the lane in the pass
     end   sample after the block
     kind  0, or what ``kernels.rhythms.flutter`` found: ``FLAT``, ``WAVES``; ``NO_BLOCK``: a denied peak is at ``end``;
-          ``TOO_LARGE``: one that is larger than those of any heart
+          ``RESIZED``: one that is larger than those of any heart
     """
 
     row: I64

@@ -9,7 +9,7 @@ from beatwire.alerts.settings import Lifecycle, Settings
 from beatwire.kernels.classes.beat_class import LETTERS, MEASURED, SIZE
 from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.records import I64, Acknowledgement, Event
-from beatwire.records.columns import NO_BLOCK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, TOO_LARGE
+from beatwire.records.columns import NO_BLOCK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, RESIZED
 from beatwire.records.events import DRIFTED
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.ventricular import Ventricular
@@ -98,7 +98,7 @@ class Ward:
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
         rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
         rows += [(name, Event.DENIED, sample, NO_BLOCK) for name, sample in denied]
-        rows += [(name, Event.DENIED, sample, TOO_LARGE) for name, sample in large]
+        rows += [(name, Event.DENIED, sample, RESIZED) for name, sample in large]
         for name, sample in known:
             begin = max([self.known.get(name, 0), *(c.first for c in chunks if c.stream == name)])
             passes = range(begin + PASS, sample, PASS)

@@ -35,7 +35,7 @@ from beatwire.kernels.alerts.alert_state import (
 )
 from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
 from beatwire.kernels.alerts.long_intervals import apply_long_intervals
-from beatwire.kernels.alerts.unjudged import FAST_BY, LARGE_AT, LARGE_BY, is_filled, pass_beat
+from beatwire.kernels.alerts.unjudged import FAST_BY, LARGE_AT, RESIZED_BY, is_filled, pass_beat
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import BLOCK_SAMPLES, MISSED_SAMPLES
@@ -88,7 +88,7 @@ def apply_beat(
     n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
     counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
     filled = is_filled(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
-    large = sample - max(int(row[LAST_BEAT]), int(row[SIGNAL + LARGE_BY]))
+    large = sample - max(int(row[LAST_BEAT]), int(row[SIGNAL + RESIZED_BY]))
     interval = large if beats.rr_s[beat] > 0.0 and not filled else 0
     row[LAST_BEAT] = sample
     n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)

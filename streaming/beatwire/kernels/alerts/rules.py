@@ -58,7 +58,7 @@ from beatwire.kernels.alerts.alert_state import (
 )
 from beatwire.kernels.alerts.beat_rules import apply_beat
 from beatwire.kernels.alerts.contact import apply_contact, end_contact
-from beatwire.kernels.alerts.large_waves import add_large
+from beatwire.kernels.alerts.resized_waves import add_resized
 from beatwire.kernels.alerts.unjudged import (
     ASYSTOLE_BEGINS,
     AT,
@@ -93,7 +93,7 @@ from beatwire.records.columns import (
     ORDERED_SESSION,
     ORDERED_SLOT,
     ORDERED_VALUE,
-    TOO_LARGE,
+    RESIZED,
     TRANSITION_BEAT,
     TRANSITION_STRETCH,
 )
@@ -264,8 +264,8 @@ def apply_rules(
             n = set_alert(row, slot, DRIFT, value > 0, sample, abs(value) / 1000.0, transitions, n)
         elif kind == DENIED:
             n = pass_time(row, slot, sample, lengths, transitions, n)
-            if value == TOO_LARGE:
-                add_large(row[SIGNAL:SINCE], sample, int(row[LAST_BEAT]), lengths)
+            if value == RESIZED:
+                add_resized(row[SIGNAL:SINCE], sample, int(row[LAST_BEAT]), lengths)
             elif sample > row[LAST_BEAT]:
                 row[SIGNAL + IS_SURE] = 0
         elif kind == BEAT or kind == WATERMARK or kind == LIMITS_CHANGED:

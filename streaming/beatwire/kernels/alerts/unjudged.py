@@ -53,11 +53,11 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   WAS_LIVING    1 if there was a beat since the last mark
 #   LIVING_US     active time at the last mark before which there was one; 0: there was none
 #   FAST_BY       end of the last block whose waves are too fast to be counted, 0: there was none
-#   LARGE_BY      the last wave too large for a heart that may be a beat (``kernels.alerts.large_waves``), 0: none
+#   RESIZED_BY    the last wave too large for a heart that may be a beat (``kernels.alerts.resized_waves``), 0: none
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
     MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, IS_LIVING,
-    STILL_UNTIL, WAS_LIVING, LIVING_US, LARGE_BY, FIRST_GAP,
+    STILL_UNTIL, WAS_LIVING, LIVING_US, RESIZED_BY, FIRST_GAP,
 ) = range(25)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
@@ -162,7 +162,7 @@ def add_block(own: I64, end: int, kind: int) -> None:
 
 def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     """Return the sample at which a silence after the last beat reaches the limit of asystole."""
-    late, block = max(last_beat, int(own[LARGE_BY])) + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
+    late, block = max(last_beat, int(own[RESIZED_BY])) + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
     if own[IS_LIVING] == 0:
         late = max(late, still_until(own, last_beat, lengths))
     if own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]:  # there was no rhythm

@@ -74,7 +74,7 @@ from beatwire.records.columns import (
     PEAK_VALLEYS,
     QUIET_MARGIN,
     RESEMBLING,
-    TOO_LARGE,
+    RESIZED,
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
@@ -281,4 +281,4 @@ def list_blocks(
             k += 1
         else:
             blocks.end[b] = max(at, ~at)
-            blocks.kind[b] = NO_BLOCK if at >= 0 else TOO_LARGE
+            blocks.kind[b] = NO_BLOCK if at >= 0 else RESIZED

@@ -47,7 +47,7 @@ MOST_LEAKAGE = 50  # per cent, of waves
 def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, work: I32) -> None:
     """Describe block ``i`` if it is not ``FLAT``; its kind is ``WAVES`` if it holds waves. Mark one at a limit.
 
-    A row that is ``NO_BLOCK`` or ``TOO_LARGE`` stays as it is.
+    A row that is ``NO_BLOCK`` or ``RESIZED`` stays as it is.
 
     Parameters
     ----------
