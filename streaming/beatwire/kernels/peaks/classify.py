@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.detection.level import TIMES
+from beatwire.kernels.peaks.block_maxima import store_block_maxima, with_block_maxima
 from beatwire.kernels.peaks.large_waves import behind_row, mark_resembling
 from beatwire.kernels.peaks.lead_agreement import compare_leads, write_neutral
 from beatwire.kernels.peaks.pacing import (
@@ -35,7 +35,6 @@ from beatwire.kernels.peaks.peak_features import (
     BEFORE_120,
     BEFORE_400,
     BLOCK_COUNT,
-    BLOCK_MAXIMA,
     DOUBT,
     HALF,
     HEIGHT,
@@ -44,7 +43,6 @@ from beatwire.kernels.peaks.peak_features import (
     MS220,
     MS400,
     NOISE,
-    PAST_BLOCKS,
     PEAK_COUNT,
     PHASE,
     W8_OF_LAST,
@@ -59,7 +57,6 @@ from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
 from beatwire.records.columns import (
     BLOCK_END,
-    BLOCK_MAXIMUM,
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
@@ -139,23 +136,6 @@ def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> fl
             node = 2 * node + 1 + (features[int(feature[at, t]) & MOST_FEATURES] > threshold[at, t])
         total += int(leaf[node - nodes, t])
     return added(total) / LEAF_UNIT
-
-
-def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
-    """Return a candidate with the largest and least block maxima: its own, or if they are negative those of ``log``.
-
-    Maxima far above the level are of disturbances and do not count.
-    """
-    largest = smallest = peak.level
-    if peak.largest_maximum >= 0:
-        largest, smallest = max(largest, peak.largest_maximum), min(smallest, peak.least_maximum)
-    else:
-        for j in range(min(PAST_BLOCKS, int(log[BLOCK_COUNT]))):
-            maximum = int(log[BLOCK_MAXIMA + j])
-            if maximum <= TIMES * peak.level:
-                largest = max(largest, maximum)
-            smallest = min(smallest, maximum)
-    return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest), peak.muted)
 
 
 def describe_peak(
@@ -284,17 +264,3 @@ def classify_peaks(
             logits[i, k, PEAK_DISTURBANCE] = logits[i, k, PEAK_ERRORS] = errors
     if closed > stored:
         store_block_maxima(past.log, blocks, stored, closed, int(blocks[closed - 1, BLOCK_END]))
-
-
-def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: int) -> int:
-    """Store the maxima of the blocks from row ``stored`` on that end by sample ``stop``; return the row after them."""
-    first = stored
-    while stored < closed and blocks[stored, BLOCK_END] <= stop:
-        stored += 1
-    if stored > first:
-        if member() == 0:
-            for k in range(first, stored):
-                log[BLOCK_MAXIMA + int(log[BLOCK_COUNT]) % PAST_BLOCKS] = blocks[k, BLOCK_MAXIMUM]
-                log[BLOCK_COUNT] += 1
-        wait()
-    return stored

@@ -17,7 +17,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels import team
 from beatwire.kernels.detection import lead_levels, level
-from beatwire.kernels.peaks import classify, lead_agreement, peak_features, peak_history
+from beatwire.kernels.peaks import block_maxima, classify, lead_agreement, peak_features, peak_history
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
@@ -151,7 +151,7 @@ def _are_typical() -> Callable[..., None]:
 @functools.cache
 def _describe_all() -> Callable[..., None]:
     """Compile a function that describes the candidates of a lane in turn, as ``classify_peaks`` does."""
-    describe, store_maxima = cpu.compiled(classify.describe_peak), cpu.compiled(classify.store_block_maxima)
+    describe, store_maxima = cpu.compiled(classify.describe_peak), cpu.compiled(block_maxima.store_block_maxima)
     forget, store = cpu.compiled(peak_history.forget_peaks), cpu.compiled(peak_history.store_peak)
     ms220 = peak_features.MS220
 
