@@ -2,43 +2,15 @@
 
 import beatwire
 import numpy as np
-from beatwire.recordings.synthetic.person import synthesise
+from changed_gain import AT_S, SECONDS, begins, gain, heart, stopped
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import Signal, assert_equal, run_graph, ticks_of
 
-SECONDS, AT_S = 40, 20.0
 ASYSTOLE_S = 4.6  # with what decides it
 LATEST_S = 8.6  # waves that may be beats count for 4 s
 RATES = st.sampled_from([100, 125, 200, 250, 360, 500, 1000])
-
-
-def heart(seed: int, bpm: float, rate_hz: int = 250, leads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return an ECG in millivolts [leads, n], and its beats in seconds."""
-    truth = synthesise(seed, rate_hz=rate_hz, seconds=SECONDS, bpm=bpm, leads=leads)
-    return truth.recording.samples * 0.002, truth.beats / rate_hz
-
-
-def gain(n: int, rate_hz: int, times: float, ramp_s: float) -> np.ndarray:
-    """Return a gain that is 1 at first, and grows to ``times``."""
-    since = np.arange(n) / rate_hz - AT_S
-    share = np.clip(since / ramp_s, 0, 1) if ramp_s > 0 else since >= 0
-    return np.asarray(times**share)
-
-
-def stopped(seed: int, rate_hz: int, stop_s: float, mv: np.ndarray) -> np.ndarray:
-    """Return a signal whose heart stops."""
-    stop, rng = int(stop_s * rate_hz), np.random.default_rng(seed)
-    mv = mv.copy()
-    mv[:, stop:] = rng.normal(0, 0.005, mv[:, stop:].shape)
-    return mv
-
-
-def begins(result: beatwire.Result, *rules: str) -> np.ndarray:
-    """Return where alerts begin, in seconds."""
-    alerts = result.alerts
-    return np.asarray(alerts[alerts.rule.isin(rules) & (alerts.state == "on")].onset_s)
 
 
 @settings(max_examples=draws(40), deadline=None)
