@@ -130,6 +130,15 @@ def test_beats_that_have_been_faint_for_long_are_beats(ward: Ward) -> None:
     assert found == [("asystole", "on", 1400, 1400), ("asystole", "latched", 1400, 3000)]  # 20 s after 1000
 
 
+@settings(max_examples=draws(30), deadline=None)
+@given(sizes=st.lists(st.floats(0.01, 2.0), min_size=8, max_size=20))
+def test_beats_of_the_shape_of_the_normal_one_are_beats_however_small(sizes: list[float]) -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 100 * k, 70, False, 0.1) for k in range(1, len(sizes) + 1)]
+    assert begun(ward.tick(beats=beats, sizes=sizes, alike=[0.95] * len(sizes))) == []
+
+
 RHYTHM = [("bed", at, 70, False, 0.1) for at in (10, 30, 50, 70, 90)]
 
 

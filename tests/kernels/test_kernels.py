@@ -176,7 +176,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     kernel_calls.of_doubt()
     kernel_calls.of_rhythm()
     kernel_calls.of_silence()
-    kernel_calls.of_large_waves()
+    kernel_calls.of_resized_waves()
     kernel_calls.of_runs(np.random.default_rng(4))
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}

@@ -63,7 +63,7 @@ class RuleBeats(NamedTuple):
     errors        float32 [b]     expected in the ten seconds before; NaN: unknown
     noisy         bool [b]        with so many errors that no rule of beats begins
     sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
-    size          float32 [b]     relative to the normal beat of the stream; 1: unknown
+    faint         bool [b]        far smaller than the normal beat of the stream, and of another shape
     unrelated     bool [b]        half of the stream's beats are as unlike each other as unrelated signals
     beat_class    uint8 [b]       see ``kernels.classes.beat_class``
     tachycardia   float64 [b]     logit that the last beats are of a ventricular tachycardia; NaN: not judged
@@ -79,7 +79,7 @@ class RuleBeats(NamedTuple):
     errors: F32
     noisy: Bool
     sure: Bool
-    size: F32
+    faint: Bool
     unrelated: Bool
     beat_class: U8
     tachycardia: F64

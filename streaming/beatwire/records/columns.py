@@ -45,13 +45,13 @@ ORDERED_COLUMNS = 6
 
 # ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, the sum
 # of the least f within ``right`` samples on both sides, the largest f that beats may have, and 1 if it stands beside a
-# disturbance, ``RESEMBLING`` if none of a heart is as large but it has the shape of one before. Then its source: 0, all
-# leads together; ``k + 1``, lead ``k`` alone; ``OVERRULED``: a peak of all leads where one alone is better, which only
-# a fast rhythm may make a beat.
+# disturbance, ``RESEMBLING`` if none of a heart is as large but it has the shape of one before, ``SHRUNK`` if it is far
+# smaller than the beats but has their shape. Then its source: 0, all leads together; ``k + 1``, lead ``k`` alone;
+# ``OVERRULED``: a peak of all leads where one alone is better, which only a fast rhythm may make a beat.
 PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE, PEAK_SOURCE = range(8)
 PEAK_COLUMNS = 8
 OVERRULED = -1
-RESEMBLING = 2
+RESEMBLING, SHRUNK = 2, 3
 
 # ``Rings.jumps``: no sample from here on may be a jump as far as is known, the limit of jumps in units, and how many
 # samples are looked at behind one (``kernels.detection.jumps``).
@@ -67,7 +67,7 @@ BOUND_COLUMNS = 4
 BLOCK_END, BLOCK_MAXIMUM = range(2)
 BLOCK_COLUMNS = 2
 NO_BLOCK = -1  # in ``ListedBlocks.kind``: the row is a denied peak
-RESIZED = -2  # the same, and no heart has one as large
+RESIZED = -2  # the same, of another size than beats, but of their shape
 
 # ``BeatSettings.durations``, samples: margin of quiet stretches, longest interval, age of the oldest interval of the
 # median.

@@ -17,7 +17,7 @@ ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twi
 RATE           the times of the chunks say that the rate is off by ``value`` thousandths of a percent, 0: no longer, see
                ``kernels.intake.stated_rate``
 DENIED         the trees call the peak at ``sample`` a beat, the network that judges their doubts does not (``value``
-               ``NO_BLOCK``), or it is larger than those of any heart (``RESIZED``)
+               ``NO_BLOCK``), or it is of another size than the beats but of their shape (``RESIZED``)
 """
 
 (

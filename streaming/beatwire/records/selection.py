@@ -31,7 +31,7 @@ class LaneBeats(NamedTuple):
     counts  int64 [n]
     listed  int64 [n]             blocks that became complete, and denied peaks
     denied  int64 [n, most]       peaks that the trees call beats and the network does not; of a fast rhythm none. One
-                                  that is larger than those of any heart: ``~`` its sample
+                                  of another size than the beats but of their shape: ``~`` its sample
     ints    int64 [n, most, 3]    R, peak of the response, whether the lane began since the last beat
     floats  float64 [n, most, 5]  RR and median RR in samples, response, quality, and the errors expected in the ten
                                   seconds up to the peak; NaN: unknown
@@ -73,7 +73,7 @@ class ListedBlocks(NamedTuple):
     row   of the lane in the pass
     end   sample after the block
     kind  0, or what ``kernels.rhythms.flutter`` found: ``FLAT``, ``WAVES``; ``NO_BLOCK``: a denied peak is at ``end``;
-          ``RESIZED``: one that is larger than those of any heart
+          ``RESIZED``: one of another size than the beats but of their shape
     """
 
     row: I64

@@ -162,13 +162,14 @@ def of_silence() -> None:
     assert [a["rule"] for a in ward.tick(known=[("bed", 500)])] == ["asystole"]
 
 
-def of_large_waves() -> None:
-    """Call the kernels of peaks, beats and rules with a gain that grows twentyfold."""
-    recording = synthesise(3, rate_hz=100.0, seconds=17.0, bpm=90.0).recording
-    samples = recording.samples * np.where(np.arange(1700) < 1100, 1, 20)
-    large = replace(recording, samples=np.clip(samples, -32767, 32767).astype(np.int16))
-    beats = analyzer.Analyzer(Settings(detector="trees"), Plan(17.0, 5.0)).analyze(large, "x")[0].beats
-    assert np.sum(np.asarray(beats.sample) > 1100) >= 4
+def of_resized_waves() -> None:
+    """Call the kernels of peaks, beats and rules with a gain that grows twentyfold, or falls to a tenth."""
+    for times in (20, 0.1):
+        recording = synthesise(3, rate_hz=100.0, seconds=17.0, bpm=90.0).recording
+        samples = recording.samples * np.where(np.arange(1700) < 1100, 1, times)
+        resized = replace(recording, samples=np.clip(samples, -32767, 32767).astype(np.int16))
+        beats = analyzer.Analyzer(Settings(detector="trees"), Plan(17.0, 5.0)).analyze(resized, "x")[0].beats
+        assert times < 1 or np.sum(np.asarray(beats.sample) > 1100) >= 4
 
 
 def of_runs(rng: np.random.Generator) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from beatwire.alerts.settings import Lifecycle, Settings
-from beatwire.kernels.classes.beat_class import LETTERS, MEASURED, SIZE
+from beatwire.kernels.classes.beat_class import LETTERS, MATCH, MEASURED, SIZE
 from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.records import I64, Acknowledgement, Event
 from beatwire.records.columns import NO_BLOCK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, RESIZED
@@ -54,6 +54,7 @@ class Ward:
         runs: Sequence[float] = (),
         fast_runs: Sequence[float] = (),
         sizes: Sequence[float] = (),
+        alike: Sequence[float] = (),
         spread: float = NO_NORMAL,
         **clock: Any,
     ) -> list[dict[str, Any]]:
@@ -86,6 +87,8 @@ class Ward:
             Logits that the beats are of a ventricular tachycardia; empty: those of ``runs``.
         sizes
             Of the beats, relative to the normal beat; empty: all are 1.
+        alike
+            Their correlations with it; empty: all are 0.
         spread
             Of the stream's beats, as ``kernels.classes.normal_beat`` measures it.
         clock
@@ -111,6 +114,7 @@ class Ward:
         events = np.concatenate([np.array(made, np.int64).reshape(-1, 6), tick.events])
         measures = np.ones((len(beats), MEASURED), np.float32)
         measures[:, SIZE] = sizes or 1.0
+        measures[:, MATCH] = alike or 0.0
         judged = [np.array(one or runs or [np.nan] * len(beats)) for one in (fast_runs, runs)]
         rates = np.array([b[2] if len(b) > 2 else 70.0 for b in beats])
         tick = replace(

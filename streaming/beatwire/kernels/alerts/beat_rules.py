@@ -41,18 +41,18 @@ from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import BLOCK_SAMPLES, MISSED_SAMPLES
 
 MOST_INTERVALS = 16  # of a rate
-FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
+FAINT_BLOCKS = 10  # 20 s
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
-def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
-    """Return True if a beat is far smaller than the normal beats were: in a heart that stands still, a P wave may be.
+def is_passed_over(own: I64, faint: bool, sample: int, lengths: I64) -> bool:
+    """Return True if a beat is faint: in a heart that stands still, a P wave may be.
 
     ``FAINT_BLOCKS`` after the last beat that is not, the signal may have become smaller.
     """
-    if size >= FAINT:
+    if not faint:
         own[LARGE_AT] = sample
-    return size < FAINT and sample - int(own[LARGE_AT]) < FAINT_BLOCKS * int(lengths[BLOCK_SAMPLES])
+    return faint and sample - int(own[LARGE_AT]) < FAINT_BLOCKS * int(lengths[BLOCK_SAMPLES])
 
 
 def is_uncounted(own: I64, last_beat: int, lengths: I64) -> bool:
@@ -81,7 +81,7 @@ def apply_beat(
     """Apply the rules of beats to row ``beat`` of ``beats``, at ``sample``."""
     ectopy = row[ECTOPY:SIGNAL]
     passed = sample - int(row[LAST_BEAT])
-    if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
+    if is_passed_over(row[SIGNAL:SINCE], bool(beats.faint[beat]), sample, lengths):
         return n
     uncounted = is_uncounted(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
     row[UNCOUNTED] = RECENT_BEATS if uncounted else max(0, int(row[UNCOUNTED]) - 1)

@@ -4,9 +4,9 @@ In:    the blocks of a stream with their kinds (``kernels.rhythms.rhythm``), its
 Out:   steps, in order of samples: ``ASYSTOLE_BEGINS``, ``IS_JUDGED``, ``CANNOT_ANALYSE``, ``CANNOT_FOR_LONG``
 State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.alerts.rules``
 
-Asystole: no beat for so long; a faint beat is none, and a wave too large may be one. If the detector was not sure of
-the last beat, or errors were expected around it, the silence may be an electrode that came off: then a block without a
-beat must be at rest (``kernels.rhythms.rest``), later two in a row. If it was not sure of five in a row before, the
+Asystole: no beat for so long; a faint beat is none, and a wave of another size may be one. If the detector was not sure
+of the last beat, or errors were expected around it, the silence may be an electrode that came off: then a block without
+a beat must be at rest (``kernels.rhythms.rest``), later two in a row. If it was not sure of five in a row before, the
 stream shows no rhythm, and the silence has to be six seconds longer. A silence in which one wave follows the other, as
 steep as the beats were, may be a rhythm too fast to be counted: it must be at rest as well, and so must one with a peak
 that the trees call a beat and the network does not. Where samples were missing a beat may have been: the last
@@ -53,7 +53,7 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   WAS_LIVING    1 if there was a beat since the last mark
 #   LIVING_US     active time at the last mark before which there was one; 0: there was none
 #   FAST_BY       end of the last block whose waves are too fast to be counted, 0: there was none
-#   RESIZED_BY    the last wave too large for a heart that may be a beat (``kernels.alerts.resized_waves``), 0: none
+#   RESIZED_BY    the last wave of another size that may be a beat (``kernels.alerts.resized_waves``), 0: none
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
     MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, IS_LIVING,

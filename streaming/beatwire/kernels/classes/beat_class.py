@@ -72,7 +72,9 @@ FIRST_MEASURED = 2
 MEASURED_FEATURES = tuple(NAMES.index(name) for name in MEASURED_NAMES)
 TYPICAL_MEASURES = (1.0, 1.0, 8.0, 8.0, 0.3, 1.0, 0.0, 1.0, 1.0, 2.0, 1.0, 0.3, 0.3, 0.1, 1.0)
 MEASURED = FIRST_MEASURED + len(MEASURED_NAMES)
-SIZE = FIRST_MEASURED + MEASURED_NAMES.index("size")
+MATCH, DURATION, NORMAL_DURATION, SIZE = (
+    FIRST_MEASURED + MEASURED_NAMES.index(name) for name in ("match", "duration", "normal duration", "size")
+)
 
 
 def is_typical(b: int, match: float, beats: ClassBeats, features: F32) -> bool:

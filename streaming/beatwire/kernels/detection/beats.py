@@ -75,6 +75,7 @@ from beatwire.records.columns import (
     QUIET_MARGIN,
     RESEMBLING,
     RESIZED,
+    SHRUNK,
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
@@ -182,9 +183,11 @@ def select_beats(
         if not linked and (
             100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, PEAK_LOGIT] <= 0.0)
         ):
-            if trees and 100 * height > 9 * quantile and logits[i, k, PEAK_OF_TREES] > 0.0 and rhythm[FAST_UNTIL] == 0:
+            shrunk = peak[PEAK_BESIDE] == SHRUNK
+            of_trees_alone = trees and 100 * height > 9 * quantile and logits[i, k, PEAK_OF_TREES] > 0.0
+            if (shrunk or of_trees_alone) and rhythm[FAST_UNTIL] == 0:
                 if member() == 0:
-                    found.denied[i, denied] = c
+                    found.denied[i, denied] = ~c if shrunk else c
                 denied += 1
             continue
         response = 10.0 * height / level

@@ -8,6 +8,7 @@ A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. S
 resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS complex follows
 (``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is the sum of the
 leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peaks.peak_shape``.
+Waves of another size that have the shape of beats are marked (``large_waves``, ``small_waves``).
 
 Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
 ``stages.detection.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
@@ -52,6 +53,7 @@ from beatwire.kernels.peaks.peak_features import (
 from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
 from beatwire.kernels.peaks.risk import LOGIT_RANGE, expected_errors, store_risk
+from beatwire.kernels.peaks.small_waves import is_overdue, mark_shrunk
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
@@ -219,13 +221,14 @@ def classify_peaks(
             bounds = peaks.bounds[i, k]
             largest, smallest, several = int(bounds[BOUND_MOST]), int(bounds[BOUND_LEAST]), int(bounds[BOUND_LEADS] > 1)
             muted = int(bounds[BOUND_MUTED])
+        if member() == 0:
+            forget_peaks(c, settings.spans, past.log)
+        wait()
+        overdue = is_overdue(c, height, median, settings.spans, past)
         if LEVELS_PER_CANDIDATE * height > median:
             candidate = Candidate(c, height, median, largest, smallest, muted)
             if median <= 0:  # no level is known yet
                 candidate = Candidate(c, height, height, height, height, muted)
-            if member() == 0:
-                forget_peaks(c, settings.spans, past.log)
-            wait()
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
             candidate = behind_row(candidate, peak, settings.spans, past)
             typical = describe_peak(candidate, base, False, settings, x, f, rings.jumps[lane], past, work)
@@ -258,7 +261,14 @@ def classify_peaks(
                 if logit > NOT_A_CANDIDATE:
                     mark_resembling(peak, work.features, settings.spans, past)
                     errors = expected_errors(c, settings.spans, past)
+                overdue = overdue and not pulse
             wait()
+        elif overdue:
+            candidate = Candidate(c, height, median, largest, smallest, muted)
+            write_basic_features(candidate, base, settings, x, f, rings.jumps[lane], past, work)
+        if overdue and member() == 0:
+            mark_shrunk(peak, median, work.features, settings.spans, past)
+        wait()
         if member() == 0:
             logits[i, k, PEAK_LOGIT] = logits[i, k, PEAK_OF_TREES] = logit
             logits[i, k, PEAK_DISTURBANCE] = logits[i, k, PEAK_ERRORS] = errors

@@ -22,7 +22,7 @@ from beatwire.kernels.alerts import alert_state
 from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.alerts.long_intervals import LONGEST_S
 from beatwire.kernels.alerts.unjudged import IS_LIVING, MARK, MARK_AT
-from beatwire.kernels.classes.beat_class import SIZE, Q
+from beatwire.kernels.classes.beat_class import Q
 from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
 from beatwire.records import F64, I64, Alerts, TickBeats
@@ -39,6 +39,7 @@ from beatwire.records.columns import (
 )
 from beatwire.stages.support.alerts import stream_alerts
 from beatwire.stages.support.alerts.alert_messages import message_of
+from beatwire.stages.support.alerts.faint import find_faint
 from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.alerts.silence import Silence
 from beatwire.stages.support.alerts.transition_room import has_stopped, in_order, no_room, room_of, written
@@ -232,9 +233,7 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         errors=tick.disturbance,
         noisy=noisy,
         sure=np.isnan(tick.disturbance) | (~noisy & (tick.quality >= s.sure)),
-        size=np.ones(len(none), np.float32)
-        if tick.class_measures is None
-        else np.ascontiguousarray(tick.class_measures[:, SIZE]),
+        faint=none if tick.class_measures is None else find_faint(tick.class_measures),
         unrelated=none if tick.normal_measures is None else tick.normal_measures[:, OF_SPREAD] > UNRELATED,
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
         tachycardia=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.tachycardia),
