@@ -71,6 +71,23 @@ def test_rows_that_come_twice_or_late_are_read_once_and_in_order(
     assert any(f"rows come {said}" in note or f"comes {said}" in note for note in recording.notes)
 
 
+@settings(deadline=None, max_examples=draws(25))
+@given(
+    bits=st.sampled_from([12, 13, 14, 15, 16]), full=st.floats(0.8, 0.999), every=st.sampled_from([1, 2, 4, 8]),
+    times=st.integers(2, 3), is_count=st.booleans(),
+)  # fmt: skip
+def test_a_file_that_comes_twice_has_no_clock_that_turned_however_near_to_a_turn_it_ends(
+    bits: int, full: float, every: int, times: int, is_count: bool
+) -> None:
+    clock = np.arange(0, full * 2**bits, 1 if is_count else every)
+    uv = np.rint(300 * np.sin(clock / 31.0) + 90 * np.sin(clock / 7.7)).astype(np.int16)
+    name, rate_hz = ("sample", 250.0) if is_count else ("time_ms", 1000.0 / every)
+    table = pd.DataFrame({name: clock, "ECG (uV)": uv})
+    recording = as_recording(pd.concat([table] * times, ignore_index=True), rate_hz)
+    assert np.array_equal(recording.samples, uv[None]), recording.notes
+    assert any("rows come twice" in note for note in recording.notes)
+
+
 @settings(deadline=None, max_examples=draws(30))
 @given(
     rate_hz=st.sampled_from([250.0, 1000.0, 1024.0]), digits=st.integers(0, 3), seed=st.integers(0, 99),

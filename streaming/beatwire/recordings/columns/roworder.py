@@ -43,9 +43,23 @@ def row_order(table: Table, roles: Roles) -> Ordered:
     xp = array_module(values)
     if not bool(xp.isfinite(values).all()) or not bool((xp.diff(values) <= 0).any()):
         return Ordered(None)
-    times = host_array(risen_times(values, table.names[k], table.unit(k)))
     others = [c for j, c in enumerate(table.columns) if j != k and c is not None]
-    return _ordered(table.names[k], times, others)
+    if _comes_again(cells := host_array(values), others):  # and has not turned, wherever it falls
+        found = _ordered(table.names[k], cells, others)
+        if found.rows is not None:
+            return found
+    return _ordered(table.names[k], host_array(risen_times(values, table.names[k], table.unit(k))), others)
+
+
+def _comes_again(cells: F64, others: Sequence[Any]) -> bool:
+    """Return True if rows that share a cell of the clock, ``_FEWEST_ROWS`` or more, are equal in all columns."""
+    order: I64 = np.argsort(cells, kind="stable")
+    again = np.flatnonzero(np.diff(cells[order]) == 0) + 1
+    return (
+        len(again) >= _FEWEST_ROWS
+        and bool(_equal(others, order[again - 1], order[again]).all())
+        and not _is_still(others, cells)
+    )
 
 
 def _ordered(name: str, times: F64, others: Sequence[Any]) -> Ordered:

@@ -15,7 +15,8 @@ from beatwire.recordings.columns.names import PER_SECOND, time_unit
 from beatwire.records import F64
 from beatwire.tables import array_module
 
-_TURNS_S = (60.0, 3600.0, 43200.0, 86400.0)  # of a minute, an hour (or the end of summer time), half a day, a day
+_HOUR_S = 3600.0  # also at the end of summer time
+_TURNS_S = (60.0, _HOUR_S, 43200.0, 86400.0)  # of a minute, an hour, half a day, a day
 _TURNS = (1e4, 1e5, 1e6, 1e9, *(2.0**k for k in range(8, 65)))  # of counters, in their own unit
 _LONGEST_HOLE_S = 2.0  # between the row before a turn and the row after it
 _JITTER_S = 0.25  # a time may be so much earlier than one before it
@@ -84,17 +85,24 @@ def _risen(values: F64, turn: float | None) -> F64:
 
 
 def _without_turns_at(seconds: F64, unit_s: float) -> F64:
-    """Return times that go on where a clock begins again: at midnight, or after the last number of a counter."""
+    """Return times that go on where a clock begins again: at midnight, or after the last number of a counter.
+
+    A clock that begins again after so much has no two numbers that are further apart: else a row only comes late.
+    """
     xp = array_module(seconds)
     steps = xp.diff(seconds)
+    span_s = float(seconds.max() - seconds.min())
+    turns = [
+        turn for turn in (*_TURNS_S, *(t * unit_s for t in _TURNS))
+        if turn > 2 * _LONGEST_HOLE_S and (turn >= span_s or turn == _HOUR_S)
+    ]  # fmt: skip
     changed = False
     for k in xp.flatnonzero(steps < -_JITTER_S).tolist():
         fallen = float(steps[k])
-        for turn in (*_TURNS_S, *(t * unit_s for t in _TURNS)):
-            if 0 <= fallen + turn <= _LONGEST_HOLE_S and turn > 2 * _LONGEST_HOLE_S:
-                steps[k] += turn
-                changed = True
-                break
+        turn = next((turn for turn in turns if 0 <= fallen + turn <= _LONGEST_HOLE_S), None)
+        if turn is not None:
+            steps[k] += turn
+            changed = True
     return xp.concatenate([seconds[:1], seconds[0] + xp.cumsum(steps)]) if changed else seconds
 
 
