@@ -127,9 +127,14 @@ class Repository:
 
 
 @pytest.fixture
-def fetched(bare: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
+def maven() -> Any:
+    """The module of jgo: to be requested before `bare`, which hides it."""
+    return pytest.importorskip("jgo.maven", reason="needs jgo (pip install 'beatwire[broker]')")
+
+
+@pytest.fixture
+def fetched(maven: Any, bare: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
     """Let jars be fetched from a repository that a function makes, one at a time, into an empty cache."""
-    maven = pytest.importorskip("jgo.maven", reason="needs jgo (pip install 'beatwire[broker]')")
 
     def of(repository: Callable[[], object]) -> None:
         bare.undo()
@@ -194,9 +199,8 @@ def test_of_two_that_need_the_jars_one_fetches_them(fetched, tmp_path):
 @pytest.mark.parametrize("network", [True, False])
 @pytest.mark.parametrize("named_by", ["M2_REPO", "settings"])
 def test_the_user_s_own_repository_is_read_and_left_as_it_is(
-    fetched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: bool, named_by: str
+    maven: Any, fetched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: bool, named_by: str
 ) -> None:
-    maven = pytest.importorskip("jgo.maven", reason="needs jgo (pip install 'beatwire[broker]')")
     downloaded: list[str] = []
 
     def download(_: object, artifact: Any) -> Path:
