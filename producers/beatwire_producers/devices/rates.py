@@ -255,6 +255,8 @@ class RateCheck:
         indices, counts, times = (np.array(column) for column in zip(*packets, strict=True))
         packets.clear()
         samples = np.diff(indices) if index is not None and indices.min() >= 0 else counts[:-1]
+        if samples.min() < 0:  # a count has begun again
+            return
         at, half = np.concatenate([[0], samples.cumsum()]), len(times) // 2
         steps_hz = _usual_hz(samples, np.diff(times))
         far, took_s = at[half:] - at[:-half], times[half:] - times[:-half]
