@@ -113,6 +113,8 @@ def found_beats(fed: Fed, run: Run) -> np.ndarray:
 @example("set by little, again and again", "nothing", 25, 0.0, HZ)
 @example("set by little, again and again", "begins again", 125, 0.0, None)
 @example("set on", "turns at 2^16", 10, 0.0, HZ)
+@example("set by little, again and again", "always the same", 1, 2128.0, HZ)
+@example("set by little, again and again", "nothing", 1, 8000.0, HZ)
 def test_a_heart_is_found_whatever_the_clock_and_the_count_say(
     clock: str, count: str, size: int, ppm: float, rate_hz: float | None
 ) -> None:

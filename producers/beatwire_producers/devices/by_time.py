@@ -25,7 +25,8 @@ from beatwire_producers.devices.seen import Seen, hash_of, may_be_doubled
 
 _CONFIRM_S = {True: 0.25, False: 0.5}  # the clock stays ahead for so long where samples are missing
 _CONFIRM_PACKETS = {True: 2, False: 3}  # True: with device times; False: with arrivals alone
-_LEVEL = 0.25  # of the shortest gap: so little above the least is level with it, as of a clock that drifts
+_LEVEL = 0.25  # of the shortest gap: so little above the least is level with it
+_SLOPE = 0.01  # by which the rate of a clock may be another than the stated one: so it comes nearer to its line
 _LONGEST_HELD_S = 10.0  # of packets that wait while others come
 _NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near to whole packets is so many
 _SLACK_S = 0.05  # by which arrivals may contradict a hole
@@ -219,9 +220,13 @@ class ByTime:
 
     def _decide(self) -> list[Placed]:
         """Return the packets that wait, if it is known now where they belong."""
-        has_times, ahead = self._has_times, self._ahead()
+        has_times, ahead = self._has_times, self._ahead(self._clock, self._time_s, self._clock.level)
         needed, least = self._shortest_gap(self._held[0].samples.shape[1]), min(ahead)
-        k_least = next(k for k, above in enumerate(ahead) if above - least <= _LEVEL * needed)
+        at = [0, *itertools.accumulate(packet.samples.shape[1] for packet in self._held)]
+        end = at[ahead.index(least)]
+        k_least = next(
+            k for k, above in enumerate(ahead) if above - least <= _LEVEL * needed + _SLOPE * max(0, end - at[k])
+        )
         if least < needed:  # the first was late, nothing is missing
             return self._let_go(ahead.index(least) + 1, 0)
         times = [self._time_s(packet) for packet in self._held[k_least:]]
@@ -232,16 +237,18 @@ class ByTime:
         return self._release() if is_clear or waited_s > _LONGEST_HELD_S else []
 
     def _release(self) -> list[Placed]:
-        """Return the packets that wait: what is missing before them is missing."""
-        return self._let_go(1, self._whole(min(self._ahead())))
+        """Return the packets that wait: what is missing before them is missing, or the clock was set forward."""
+        missing, arrivals = min(self._ahead(self._clock, self._time_s, self._clock.level)), self._arrivals
+        late = min(self._ahead(arrivals, self._sent_s, arrivals.long_level))
+        if self._has_times and late < 0.5 * missing - 3.0 * arrivals.jitter:
+            held, self._held = self._held, []
+            return [*self._clock_was_set(held[0]), *(one for packet in held[1:] for one in self._by_time(packet))]
+        return self._let_go(1, self._whole(missing))
 
-    def _ahead(self) -> list[float]:
-        """Return how far the clock is ahead of each packet that waits, if nothing is missing, in samples."""
-        clock, index, ahead = self._clock, self._next, []
-        for packet in self._held:
-            ahead.append(clock.raw(index, self._time_s(packet)) - clock.level)
-            index += packet.samples.shape[1]
-        return ahead
+    def _ahead(self, line: ClockLine, time_s: Callable[[Packet], float], level: float) -> list[float]:
+        """Return how far a clock is ahead of each packet that waits, if nothing is missing, in samples."""
+        at = itertools.accumulate((packet.samples.shape[1] for packet in self._held), initial=self._next)
+        return [line.raw(index, time_s(packet)) - level for index, packet in zip(at, self._held, strict=False)]
 
     def _let_go(self, sure: int, missing: int) -> list[Placed]:
         """Place the first packets that wait after a hole, and the others as if they came now."""
