@@ -38,7 +38,7 @@ EXTRAS = {
     "dashboard": ("the live page", ("starlette", "uvicorn", "websockets")),
     "fhir": ("export of FHIR", ("fhir.resources",)),
     "formats": ("files of BIOPAC, EDF, DICOM, HDF5, Excel", ("bioread", "edfio", "pydicom", "h5py", "openpyxl")),
-    "registry": ("a Schema Registry", ("attrs", "authlib", "cachetools", "certifi", "httpx2")),
+    "registry": ("a Schema Registry", ("attrs", "authlib", "cachetools", "certifi", "confluent-kafka", "httpx2")),
     "lsl": ("devices of the Lab Streaming Layer", ("pylsl",)),
     "mqtt": ("devices behind an MQTT broker", ("paho-mqtt",)),
     "ble": ("chest straps over Bluetooth LE", ("bleak",)),
