@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
+from beatwire.service.observing import logs
 from bedside import Ward, device_chunk
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -29,6 +30,7 @@ if settings.default.derandomize:
     # would change with each number of the code, and with the tests that ran before in the same process.
     providers._get_local_constants = providers.Constants
 
+LOGGERS = logs.LOGGER, logs.WAITING, logs.KAFKA
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
 
@@ -67,6 +69,17 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what the modules hold: they take three quarters of each full collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Restore the loggers after a test: a command that it runs in this process configures them."""
+    before = [(list(one.handlers), one.level, one.propagate) for one in LOGGERS]
+    yield
+    for one, (handlers, level, propagate) in zip(LOGGERS, before, strict=True):
+        one.handlers[:] = handlers
+        one.setLevel(level)
+        one.propagate = propagate
 
 
 @pytest.fixture(scope="session")

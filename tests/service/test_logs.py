@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -11,21 +10,6 @@ from beatwire.cli import main as command_line
 from beatwire.errors import UserError
 from beatwire.service.observing import logs
 from beatwire.service.observing.scorer_log import ScorerLog
-
-
-@pytest.fixture(autouse=True)
-def unchanged_logger() -> Iterator[None]:
-    """Begin each test with the logger of a fresh process, and restore it: other tests run commands in this process."""
-    handlers, level, propagate = list(logs.LOGGER.handlers), logs.LOGGER.level, logs.LOGGER.propagate
-    of_kafka = list(logs.KAFKA.handlers)
-    logs.LOGGER.handlers[:] = [logging.NullHandler()]
-    logs.LOGGER.setLevel(logging.NOTSET)
-    yield
-    logs.KAFKA.handlers[:] = of_kafka
-    logs.KAFKA.setLevel(logging.NOTSET)
-    logs.LOGGER.handlers[:] = handlers
-    logs.LOGGER.setLevel(level)
-    logs.LOGGER.propagate = propagate
 
 
 def test_a_line_of_json_has_time_level_event_message_and_fields(capsys: pytest.CaptureFixture[str]) -> None:
