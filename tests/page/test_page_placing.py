@@ -133,15 +133,15 @@ def test_stray_rates_take_no_memory_and_streams_of_many_rates_leave_theirs_when_
 
 
 def test_5000_beds_that_are_known_by_beats_and_alerts_alone_take_less_than_a_second_and_20000_four_times_that() -> None:
-    took_s = {}
-    for beds in (5_000, 20_000):
+    took_s: dict[int, float] = {}
+    for beds in (5_000, 5_000, 20_000):  # twice: the garbage of earlier tests may be collected meanwhile
         records = [beat(f"bed-{k}", 0.0) if k % 2 else alert(f"bed-{k}", "asystole") for k in range(beds)]
         ward = Ward()
         began_s = time.thread_time()
         for at in range(0, beds, 500):
             ward.add_records(records[at : at + 500])
             ward.part("", 0, 64, START_US)
-        took_s[beds] = time.thread_time() - began_s
+        took_s[beds] = min(time.thread_time() - began_s, took_s.get(beds, np.inf))
         assert ward.part("", 0, 0, START_US)["streams"] == beds
     assert took_s[5_000] < 1.0
     assert took_s[20_000] < 8 * took_s[5_000]
