@@ -62,6 +62,16 @@ def are_alike(one: F32, other: F32) -> bool:
     return alike
 
 
+def has_widths(features: F32, past: F32, w8: float, w22: float, w32: float) -> bool:
+    """Return True if the widths of a peak differ from those of a past one by these factors at most."""
+    alike: bool = (
+        is_alike(float(features[W8]), float(past[PAST_W8]), w8)
+        and is_alike(float(features[W22]), float(past[PAST_W22]), w22)
+        and is_alike(float(features[W32]), float(past[PAST_W32]), w32)
+    )
+    return alike
+
+
 def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) -> None:
     """Mark a peak that is larger than those of any heart if one shortly before it has its shape: it may be a beat.
 
@@ -83,9 +93,7 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
         found = found or (
             may_be
             and gap > 0  # the peak itself
-            and is_alike(float(features[W8]), float(past[at, PAST_W8]), ALIKE_W8)
-            and is_alike(float(features[W22]), float(past[at, PAST_W22]), ALIKE_W22)
-            and is_alike(float(features[W32]), float(past[at, PAST_W32]), ALIKE_W32)
+            and has_widths(features, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32)
         )
     if found:
         peak[PEAK_BESIDE] = RESEMBLING

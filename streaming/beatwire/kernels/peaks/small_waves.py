@@ -9,20 +9,8 @@ Until then such waves are no beats, but where beats are overdue, one that is as 
 the silence (``kernels.alerts.resized_waves``). P waves of a heart that stands still are wider.
 """
 
-from beatwire.kernels.peaks.large_waves import is_alike
-from beatwire.kernels.peaks.peak_features import (
-    LOOKBACK,
-    PAST_HEIGHT,
-    PAST_PEAKS,
-    PAST_W8,
-    PAST_W22,
-    PAST_W32,
-    PEAK_COUNT,
-    SPAN_S,
-    W8,
-    W22,
-    W32,
-)
+from beatwire.kernels.peaks.large_waves import has_widths
+from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_HEIGHT, PAST_PEAKS, PEAK_COUNT, SPAN_S
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, I64
 from beatwire.records.classification import PeakMemory
@@ -77,10 +65,6 @@ def mark_shrunk(peak: I64, level: int, features: F32, spans: I64, memory: PeakMe
         if HIGH * past[at, PAST_HEIGHT] <= level:
             continue
         compared += 1
-        alike += int(
-            is_alike(float(features[W8]), float(past[at, PAST_W8]), ALIKE_W8)
-            and is_alike(float(features[W22]), float(past[at, PAST_W22]), ALIKE_W22)
-            and is_alike(float(features[W32]), float(past[at, PAST_W32]), ALIKE_W32)
-        )
+        alike += int(has_widths(features, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32))
     if alike >= NEEDED and peak[PEAK_BESIDE] == 0:
         peak[PEAK_BESIDE] = SHRUNK
