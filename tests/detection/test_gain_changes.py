@@ -2,7 +2,7 @@
 
 import beatwire
 import numpy as np
-from changed_gain import AT_S, SECONDS, begins, gain, heart, stopped
+from changed_gain import AT_S, SECONDS, announced_behind, begins, gain, heart, stopped
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,11 +48,7 @@ def test_beats_of_another_gain_are_found_from_the_fourth_on(seed: int, bpm: floa
 def test_a_heart_that_stops_behind_a_change_of_gain_is_announced(
     seed: int, bpm: float, times: float, beating_s: float
 ) -> None:
-    mv, beats_s = heart(seed, bpm)
-    stop_s = AT_S + beating_s
-    mv = stopped(seed, 250, stop_s, mv * gain(mv.shape[1], 250, times, 0))
-    onset_s = begins(beatwire.analyze(mv, fs=250, units="mV"), "asystole", "cannot analyse")
-    late_s = onset_s - beats_s[beats_s < stop_s - 0.1][-1]
+    late_s = announced_behind(seed, bpm, times, beating_s)
     assert (late_s > 0).any()
     assert late_s[late_s > 0][0] < 10.6
 

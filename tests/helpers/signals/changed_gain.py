@@ -32,3 +32,16 @@ def begins(result: beatwire.Result, *rules: str) -> np.ndarray:
     """Return where alerts begin, in seconds."""
     alerts = result.alerts
     return np.asarray(alerts[alerts.rule.isin(rules) & (alerts.state == "on")].onset_s)
+
+
+def announced_behind(seed: int, bpm: float, times: float, beating_s: float) -> np.ndarray:
+    """Return how long after its last beat a heart that stops is announced, which has beaten on behind a change of gain.
+
+    ``beating_s``: for so long behind the change, by ``times``, at ``AT_S``. All announcements, in seconds, in order.
+    """
+    mv, beats_s = heart(seed, bpm)
+    stop_s = AT_S + beating_s
+    mv = stopped(seed, 250, stop_s, mv * gain(mv.shape[1], 250, times, 0))
+    onset_s = begins(beatwire.analyze(mv, fs=250, units="mV"), "asystole", "cannot analyse")
+    late_s: np.ndarray = onset_s - beats_s[beats_s < stop_s - 0.1][-1]
+    return late_s
