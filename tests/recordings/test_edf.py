@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from beatwire.recordings import NO_VALUE, read_blocks, read_recording
 from draws import draws
-from edf_files import write_edf
+from edf_files import Raw, write_edf, write_raw_edf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import UV_PER, heart, message_of
@@ -117,3 +117,37 @@ def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
     assert message_of(tmp_path / "eeg.edf") == (
         "eeg.edf: expected a lead in volts; got EEG Fpz-Cz, named like other signals (choose with --column)"
     )
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    stated=st.sampled_from(["", "n/a", "nan", "1e", "-327\xcf8"]), at=st.integers(0, 3),
+    of=st.sampled_from(["II", "SpO2", "EDF Annotations"]),
+)  # fmt: skip
+def test_a_range_that_is_no_number_costs_its_own_signal_alone_its_calibration(
+    stated: str, at: int, of: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, values = tmp_path_factory.getbasetemp() / f"e{next(NUMBER)}.edf", np.arange(1000) % 777
+    names = {"I": "uV", "II": "uV", "SpO2": "%", "EDF Annotations": ""}
+    signals = [Raw(name, unit, values, ("-32768", "32767")) for name, unit in names.items()]
+    row = signals[list(names).index(of)]
+    ends = [*row.physical, *map(str, row.range)]
+    ends[at] = stated
+    row.physical, row.range = (ends[0], ends[1]), (ends[2], ends[3])  # type: ignore[assignment]
+    write_raw_edf(path, signals, 5)
+    recording, kind = read_recording(path), "physical" if at < 2 else "digital"
+    assert recording.leads == (("I",) if of == "II" else ("I", "II"))
+    assert recording.uv_per_unit == 1
+    assert (recording.samples == values).all()
+    assert (f"II: expected numbers as its {kind} range; got " in " ".join(recording.notes)) == (of == "II")
+    alone = read_recording(path, column="II")
+    assert alone.uv_per_unit == (0 if of == "II" else 1)
+
+
+def test_a_digital_range_may_be_written_with_a_decimal_point(tmp_path: Path) -> None:
+    values = np.arange(1000) % 777
+    row = Raw("II", "uV", values, ("-32768", "32767"), ("-32768.0", "32767.0"))  # type: ignore[arg-type]
+    write_raw_edf(tmp_path / "e.edf", [row], 5)
+    recording = read_recording(tmp_path / "e.edf")
+    assert (recording.uv_per_unit, recording.notes) == (1, ())
+    assert np.array_equal(recording.samples[0], values)

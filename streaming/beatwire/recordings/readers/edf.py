@@ -25,7 +25,8 @@ _LEAST_GAP = 0.01  # in data records: a file that is called continuous has gaps 
 _LEAST_GAP_OF_D = 0.001  # less is none
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
-_RANGE = (104, 120)  # bytes of a signal before its physical range, and with it
+_ANNOTATIONS = " Annotations"  # of EDF or BDF: the end of a label
+_RANGE, _DIGITAL = 104, 120  # bytes of a signal before its physical range, and before its digital one
 
 
 class _Records(NamedTuple):
@@ -67,7 +68,7 @@ def read(path: Path) -> Signals:
         with path.open("rb") as file:
             written = file.read(256)
             written += file.read(256 * _count(where, written[252:256]))
-        head = _corrected(written)
+        head, notes = _with_ranges(_corrected(written))
         records = _records(where, head, path.stat().st_size)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -80,11 +81,10 @@ def read(path: Path) -> Signals:
         raise
     except Exception as error:
         raise UserError(f"{where}: expected an EDF or BDF file; got: {_first_line(error)}") from None
-    notes: tuple[str, ...] = ()
     if records.stated < 0:
-        notes = (f"its header states no length: it holds {records.held * records.duration_s:.4g} s",)
+        notes += (f"its header states no length: it holds {records.held * records.duration_s:.4g} s",)
     elif records.stated < records.held:
-        notes = (
+        notes += (
             f"its header states {records.stated} data records of {records.duration_s:g} s; it holds {records.held}",
         )
     if rest := path.stat().st_size - len(head) - records.held * records.bytes_each:
@@ -103,10 +103,39 @@ def read(path: Path) -> Signals:
 def _corrected(head: bytes) -> bytes:
     """Return a header with blanks for zeros, points for the commas of its numbers, and its own length."""
     clean, count = bytearray(head.replace(b"\0", b" ")), int(head[252:256].strip(b" \0"))
-    for begin, end in ((244, 252), (256 + _RANGE[0] * count, 256 + _RANGE[1] * count)):
+    for begin, end in ((244, 252), (256 + _RANGE * count, 256 + _DIGITAL * count)):
         clean[begin:end] = clean[begin:end].replace(b",", b".")
     clean[184:192] = b"%-8d" % (256 * (count + 1))
     return bytes(clean)
+
+
+def _with_ranges(head: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return a header in which every signal has a range, and notes: one that is not of numbers is empty, 0 to 0."""
+    clean, count, notes = bytearray(head), int(head[252:256]), []
+    for k in range(count):
+        label, unit = (head[at : at + size].decode("latin-1").strip() for at, size in (
+            (256 + 16 * k, 16), (256 + 96 * count + 8 * k, 8)
+        ))  # fmt: skip
+        for begin, kind in ((_RANGE, "physical"), (_DIGITAL, "digital")):
+            places = [256 + at * count + 8 * k for at in (begin, begin + 8)]
+            stated = [head[at : at + 8].decode("latin-1").strip() for at in places]
+            values = [_finite(text) for text in stated]
+            if None in values and uv_per_unit_of(_in_utf8(unit)) is not None and not label.endswith(_ANNOTATIONS):
+                notes.append(f"{label}: expected numbers as its {kind} range; got {stated[0]!r} to {stated[1]!r}")
+            for at, text, value in zip(places, stated, values, strict=True):
+                right = "0" if None in values else f"{value:.0f}" if kind == "digital" else text
+                if right != text:
+                    clean[at : at + 8] = right.encode("latin-1")[:8].ljust(8)
+    return bytes(clean), tuple(notes)
+
+
+def _finite(text: str) -> float | None:
+    """Return the number of a text; None if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None
 
 
 def _records(where: str, head: bytes, size: int) -> _Records:
@@ -153,7 +182,7 @@ def _signal(signal: Any) -> Signal:
 
 def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
     """Return the time of each data record in seconds, from the first annotation in it, NaN if it has none."""
-    annotations = next((k for k, label in enumerate(records.labels) if label.endswith(" Annotations")), None)
+    annotations = next((k for k, label in enumerate(records.labels) if label.endswith(_ANNOTATIONS)), None)
     if annotations is None:
         return []
     at = records.width * sum(records.samples[:annotations])
