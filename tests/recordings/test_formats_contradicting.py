@@ -110,6 +110,37 @@ def test_groups_of_a_dicom_waveform_are_at_their_times_in_any_order(
     assert recording.notes == ()
 
 
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    strip=st.integers(0, 3), begins=st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True),
+    shorter=st.integers(1, 300), states=st.booleans(),
+)  # fmt: skip
+def test_of_dicom_groups_at_one_time_the_longest_is_read_wherever_it_stands(
+    strip: int, begins: list[int], shorter: int, states: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, rng = tmp_path_factory.getbasetemp() / f"strip{next(NUMBER)}.dcm", np.random.default_rng(shorter)
+    long = rng.integers(-900, 900, 1200)
+    groups = [
+        {
+            "rate_hz": 250,
+            "offset_ms": 1200 * at,
+            "channels": [("Lead II", 1, "uV", 0, rng.integers(-900, 900, shorter))],
+        }
+        for at in begins
+    ]
+    groups.insert(strip, {"rate_hz": 250, "channels": [("Lead II", 1, "uV", 0, long)]})
+    write_dicom(path, groups)
+    if not states:
+        opened = pydicom.dcmread(path)
+        for group in opened.WaveformSequence:
+            del group.MultiplexGroupTimeOffset
+        opened.save_as(path)
+    recording = read_recording(path)
+    assert np.array_equal(recording.samples, [long])
+    left = [k for k in range(len(groups)) if k != min(strip, len(begins))]
+    assert recording.notes == tuple(f"left out: II of group {k}, at the time of another one" for k in left)
+
+
 def test_a_dicom_waveform_that_contradicts_itself_is_said(tmp_path: Path) -> None:
     path, values = tmp_path / "w.dcm", np.random.default_rng(2).integers(-900, 900, 500)
     rows = [(f"Lead {name}", 1, "uV", 0, values) for name in ("I", "II")]

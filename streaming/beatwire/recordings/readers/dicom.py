@@ -1,12 +1,14 @@
 """Waveforms of DICOM files, by the package ``pydicom``.
 
 A file holds multiplex groups, each of some channels at one rate. Groups of the same channels one after the other are
-one recording. Averaged beats (groups that are derived, beside original ones) are left out. A channel without a
-sensitivity is not calibrated. Samples on a logarithmic scale are refused.
+one recording; of two at the same time the longer one is. Averaged beats (groups that are derived, beside original ones)
+are left out. A channel without a sensitivity is not calibrated. Samples on a logarithmic scale are refused.
 """
 
 import re
 import warnings
+from bisect import bisect
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,16 +84,30 @@ def _signals(where: str, path: Path) -> Signals:
             found.setdefault(name, []).append((begin_s + skew_s, k, signal))
     pieces: dict[str, list[tuple[float, Signal]]] = {}
     for name, parts in found.items():
-        before = pieces.setdefault(name, [])
-        for begin_s, k, signal in sorted(parts, key=lambda part: part[:2]):
-            end_s = before[-1][0] + before[-1][1].length / before[-1][1].rate_hz if before else 0.0
-            if before and begin_s < end_s - 0.5 / signal.rate_hz:
-                notes.append(f"left out: {name} of group {k}, at the time of another one")
-            else:
-                before.append((begin_s, signal))
+        kept = _apart(parts)
+        pieces[name] = [(begin_s, signal) for begin_s, _, signal in kept]
+        left = sorted({k for _, k, _ in parts} - {k for _, k, _ in kept})
+        notes += [f"left out: {name} of group {k}, at the time of another one" for k in left]
     first_s = min(begin_s for parts in pieces.values() for begin_s, _ in parts)
     signals = tuple(_joined(name, parts, first_s) for name, parts in pieces.items())
     return Signals(where, path.stem, signals, tuple(notes))
+
+
+def _apart(parts: list[tuple[float, int, Signal]]) -> list[tuple[float, int, Signal]]:
+    """Return the parts of a channel (begin in seconds, group, signal) in order, none at the time of a longer one."""
+    kept: list[tuple[float, int, Signal]] = []
+    for part in sorted(parts, key=lambda part: (-_seconds(part[2]), *part[:2])):
+        begin_s, _, signal = part
+        place, half_s = bisect(kept, part[:2], key=itemgetter(0, 1)), 0.5 / signal.rate_hz
+        before, after = kept[max(0, place - 1) : place], kept[place : place + 1]
+        begins_behind = all(begin_s >= at + _seconds(other) - half_s for at, _, other in before)
+        if begins_behind and all(begin_s + _seconds(signal) <= at + half_s for at, _, _ in after):
+            kept.insert(place, part)
+    return kept
+
+
+def _seconds(signal: Signal) -> float:
+    return signal.length / signal.rate_hz
 
 
 def _joined(name: str, parts: list[tuple[float, Signal]], first_s: float) -> Signal:
