@@ -83,6 +83,29 @@ def test_it_is_said_of_whatever_is_read(how: str, tmp_path: Path) -> None:
     assert not any(SAYS in note for note in as_recording(one, RATE_HZ, units="mV").notes)
 
 
+@settings(max_examples=draws(15), deadline=None)
+@given(
+    seed=st.integers(1, 99), together=st.integers(1, 2), parts=st.integers(2, 4), has_strip=st.booleans(),
+    seconds=st.sampled_from([10.0, 60.0]),
+)  # fmt: skip
+def test_leads_that_were_recorded_one_after_the_other_have_no_note(
+    seed: int, together: int, parts: int, has_strip: bool, seconds: float
+) -> None:
+    samples = person(seed, seconds, together * parts + has_strip)
+    n = samples.shape[1] // parts
+    for part in range(parts):
+        rows = samples[part * together : (part + 1) * together]
+        rows[:, : part * n] = rows[:, (part + 1) * n :] = -32768
+    assert notes_of(samples) == ()
+
+
+def test_a_lead_of_another_time_joins_no_people() -> None:
+    samples = np.concatenate([person(k, 60.0, bpm=50.0 + 20 * k) for k in range(3)])
+    samples[0, 3000:] = samples[1:, :3000] = -32768
+    (note,) = notes_of(samples)
+    assert note.startswith(f"leads that {SAYS}: 1 | 2: ")
+
+
 def test_recordings_that_are_too_short_to_tell_have_no_note() -> None:
     samples = np.concatenate([person(1, 3.0), person(2, 3.0, bpm=50.0)])
     assert notes_of(samples) == ()

@@ -5,7 +5,8 @@ Out: the recording, with a note that names the groups
 
 Two leads of one heart move at the same times, however differently. In each stretch, how much a lead moves (its steps,
 summed over ``SMOOTH_S``) is correlated with the same of the other leads at the lag, up to ``MOST_LAG_S``, where they
-agree best. Only leads that repeat themselves are compared, not those of noise. Of 588 recordings of ``shared/ecg`` with
+agree best. Only leads that repeat themselves are compared, not those of noise, and only where both have values: leads
+that were recorded one after the other are not. Of 588 recordings of ``shared/ecg`` with
 several leads four are remarked on: one of muscle noise, three of which a lead shows no heart. Of 10 s of first leads of
 several people it finds 50 of 60 pairs, and 60 of 60 groups of six.
 """
@@ -29,15 +30,19 @@ PERIODS_S = (0.3, 1.5)  # between two beats
 SHARE = 0.95  # larger sums than those of so many are cut off: an artefact
 REGULAR = 0.3  # autocorrelation of a lead that repeats itself
 TOGETHER = 0.3  # correlation of leads of one heart
+COMMON = 0.5  # of a stretch, in which both leads of a pair have values
 
 
 def with_groups(recording: Recording) -> Recording:
     """Return a recording with a note about leads that do not beat together, if there are some."""
     if len(recording.leads) < 2 or recording.seconds < SHORTEST_S:
         return recording
-    moves = _movements(recording)
+    moves, known = _movements(recording)
     regular = np.flatnonzero(_middle(_regularity(moves), _moving(moves)) >= REGULAR)
-    groups = _groups(_agreement(moves[:, regular]))
+    compared = _compared(moves[:, regular], known[:, regular])
+    found = _groups(_agreement(moves[:, regular], compared))
+    pairs = np.asarray(compared.any(axis=0))
+    groups = [group for group in found if any(pairs[np.ix_(group, one)].any() for one in found if one is not group)]
     if len(groups) < 2:
         return recording
     named = " | ".join(", ".join(recording.leads[regular[k]] for k in group) for group in groups)
@@ -45,8 +50,11 @@ def with_groups(recording: Recording) -> Recording:
     return replace(recording, notes=(*recording.notes, note))
 
 
-def _movements(recording: Recording) -> F64:
-    """Return how much each lead moves in each step of each stretch: [stretches, leads, steps]."""
+def _movements(recording: Recording) -> tuple[F64, Bool]:
+    """Return how much each lead moves in each step of each stretch, [stretches, leads, steps], and where it has values.
+
+    The latter has the steps before they are smoothed.
+    """
     block = max(1, round(BLOCK_S * recording.rate_hz))
     hop = max(1, round(STEP_S * recording.rate_hz / block))
     steps = min(recording.samples.shape[1], round(STRETCH_S * recording.rate_hz)) // (hop * block)
@@ -65,7 +73,7 @@ def _movements(recording: Recording) -> F64:
     width = max(1, round(SMOOTH_S / STEP_S))
     before = np.concatenate([np.zeros((*sums.shape[:2], 1)), np.cumsum(sums, axis=2)], axis=2)
     smooth: F64 = before[:, :, width:] - before[:, :, :-width]
-    return np.minimum(smooth, np.quantile(smooth, SHARE, axis=2, keepdims=True))
+    return np.minimum(smooth, np.quantile(smooth, SHARE, axis=2, keepdims=True)), known
 
 
 def _moving(moves: F64) -> Bool:
@@ -90,14 +98,21 @@ def _regularity(moves: F64) -> F64:
     return found
 
 
-def _agreement(moves: F64) -> F64:
-    """Return the middle correlation of each pair of leads over the stretches in which both move: [leads, leads]."""
+def _compared(moves: F64, known: Bool) -> Bool:
+    """Return the stretches in which both leads of a pair move and have values: [stretches, leads, leads]."""
+    moving, held = _moving(moves), known.astype(np.float64)
+    common = held @ held.swapaxes(1, 2) >= COMMON * known.shape[2]
+    both: Bool = moving[:, :, None] & moving[:, None, :] & common
+    return both
+
+
+def _agreement(moves: F64, compared: Bool) -> F64:
+    """Return the middle correlation of each pair of leads over the stretches that are compared: [leads, leads]."""
     normal, n = _normal(moves), moves.shape[2]
     lags = range(round(MOST_LAG_S / STEP_S) + 1)
     later = np.max([normal[:, :, lag:] @ normal[:, :, : n - lag].swapaxes(1, 2) for lag in lags], axis=0)
     best = np.maximum(later, later.swapaxes(1, 2))
-    moving = _moving(moves)
-    return _middle(best, moving[:, :, None] & moving[:, None, :])
+    return _middle(best, compared)
 
 
 def _middle(values: F64, known: Bool) -> F64:
