@@ -221,7 +221,13 @@ def test_without_its_package_a_format_names_what_to_install(
             "x: expected an ECG recording; got an MFER file, which beatwire does not",
         ),
         (b"\x80\x04\x95" + bytes(300), "x: expected an ECG recording; got a pickle of Python, which beatwire does not"),
-        (b"MSH|^~\\&|A\rOBX|1|NA|II||1^2^3\r", "x: expected an ECG recording; got a message of HL7 v2, which"),
+        *(
+            (
+                begin + b"MSH|^~\\&|A\rOBX|1|NA|II||1^2^3\r",
+                "x: expected an ECG recording; got a message of HL7 v2, which",
+            )
+            for begin in (b"", b"\x0b", b"\r\n", b"\xef\xbb\xbf", b"FHS|^~\\&|A\rBHS|^~\\&\r")
+        ),
         (b"MATLAB 7.3 MAT-file" + bytes(300), "x: expected an HDF5 file; got: "),
         (
             b'<?xml version="1.0"?>\n<AnnotatedECG>\n<digits>1 2 3</digits>\n</AnnotatedECG>\n',

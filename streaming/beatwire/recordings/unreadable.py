@@ -29,12 +29,12 @@ _MAGIC = (
         for begin in (b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95")
     ),
     (0, b"SQLite format 3", f"an SQLite database, {_NOT_READ}: save its table as CSV"),
-    (0, b"MSH|", f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"),
     (0, b"%PDF", "a PDF: the numbers of its curves are not in it"),
     *((0, begin, "a picture") for begin in (b"\x89PNG", b"\xff\xd8\xff")),
     *((0, begin, PACKED) for begin in (b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd", b"Rar!")),
 )
 
+_HL7 = re.compile(rb"\s*(MSH|FHS|BHS)\|")  # a message, a file or a batch of them, as it is stored or sent (MLLP)
 _TAG = re.compile(rb"<[?!A-Za-z]")
 _DECLARED = re.compile(rb"<(\?xml|!doctype|!--|html)\b|<!--", re.IGNORECASE)  # no table begins so
 _ECG_XML = re.compile(rb"<(?:[\w.-]+:)?(AnnotatedECG|RestingECG|restingecgdata|CardiologyXML)\b", re.IGNORECASE)
@@ -61,6 +61,8 @@ def unreadable(head: bytes) -> str:
     found = next((what for at, magic, what in _MAGIC if head[at : at + len(magic)] == magic), "")
     if found:
         return found
+    if _HL7.match(plain(head)):
+        return f"a message of HL7 v2, {_NOT_READ}: save its samples as CSV"
     if _is_scp(head):
         return _SCP
     return _MFER if _is_mfer(head) else ""
