@@ -31,8 +31,6 @@ from beatwire.outputs import check_output, write_output
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from beatwire.backends.base import Backend
-
 NOISE = "Added noise"
 LIVE = "Many live streams: bench live"
 # What a folder shows -> the options that count for it alone; the others count for all.
@@ -178,9 +176,10 @@ def evaluate(
         records = [file for names in noise or () for name in names.split("+") for file in source_files(name)]
         check_output("--html", html, sources=[folder, *records, *model_files(model)], endings=(".html", ".htm"))
 
-    from beatwire.api.commands import evaluate as run  # what takes time to load
-    from beatwire.evaluation import as_html, as_text
-    from beatwire.evaluation.beats.movement import is_movement_folder
+    from beatwire import evaluation  # what takes time to load
+    from beatwire.api import commands as api
+    from beatwire.evaluation.beats.movement import is_movement_folder, movement_as_text
+    from beatwire.evaluation.beats.one_lead import one_lead_as_text
     from beatwire.evaluation.bedside.folders import is_alarm_folder
 
     chosen = choose_backend(backend, gpu_memory)
@@ -190,29 +189,43 @@ def evaluate(
     _check_given(ctx, shown)
     if not noise and _is_given(ctx, "snr"):
         raise UserError("--snr: expected --noise beside it; got none")
-    if by_alerts:
-        _print_alerts(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
-        return
-    if in_movement:
-        _print_movement(folder, rivals, seed, model, detector, chosen, as_json)
-        return
-    if one_lead:
-        if not noise:
-            raise UserError("--one-lead: expected --noise beside it; got none")
-        for name in ("lead", "rivals", "html"):
-            if _is_given(ctx, name):
-                raise UserError(f"--one-lead: expected no --{name} beside it; got one")
-        _print_one_lead(folder, noise, ratios, seed, annotations, model, detector, chosen, as_json)
-        return
+    if one_lead and not (by_alerts or in_movement):
+        _check_one_lead(ctx, noise)
     with _progress() as progress:
-        report = run(
-            folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
-            model=model, detector=detector.value, backend=chosen, notes=print_message,
-            progress=progress,
-        )  # fmt: skip
+        how: dict[str, Any] = {
+            "model": model, "detector": detector.value, "backend": chosen, "notes": print_message, "progress": progress,
+        }  # fmt: skip
+        as_text: Callable[[dict[str, Any]], str] = evaluation.as_text
+        if by_alerts:
+            as_text = evaluation.alerts_as_text
+            found = api.evaluate_alerts(folder, people=people, ward_beds=ward_beds, annotations=annotations, **how)
+        elif in_movement:
+            as_text = movement_as_text
+            found = api.evaluate_movement(folder, rivals=rivals, seed=seed, **how)
+        elif one_lead:
+            as_text = one_lead_as_text
+            found = api.evaluate_one_lead(
+                folder, noise=noise or (), snr=ratios, seed=seed, annotations=annotations, **how
+            )  # fmt: skip
+        else:
+            found = api.evaluate(
+                folder, lead=lead, seed=seed, noise=noise or (), snr=ratios, rivals=rivals, annotations=annotations,
+                **how,
+            )  # fmt: skip
     if html is not None:
-        write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
-    _print(report, as_json, as_text)
+        write_output("--html", html, evaluation.as_html(found, title=f"beatwire on {folder.name}"))
+    typer.echo(json.dumps(found) if as_json else as_text(found))
+    if found["failed"]:
+        raise typer.Exit(1)
+
+
+def _check_one_lead(ctx: typer.Context, noise: list[str] | None) -> None:
+    """Raise UserError unless the options of ``--one-lead`` go together."""
+    if not noise:
+        raise UserError("--one-lead: expected --noise beside it; got none")
+    for name in ("lead", "rivals", "html"):
+        if _is_given(ctx, name):
+            raise UserError(f"--one-lead: expected no --{name} beside it; got one")
 
 
 @contextmanager
@@ -220,73 +233,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
     """Yield what shows the record that is being evaluated: a line on a terminal, else nothing."""
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         yield lambda name: status.update(f"evaluate {name}") if status else None
-
-
-def _print(found: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], str]) -> None:
-    """Print what was found; the exit code is 1 if a record failed."""
-    typer.echo(json.dumps(found) if as_json else as_text(found))
-    if found["failed"]:
-        raise typer.Exit(1)
-
-
-def _print_one_lead(
-    folder: Path,
-    noise: list[str],
-    ratios: list[float],
-    seed: int,
-    annotations: str,
-    model: Path | None,
-    detector: DetectorKind,
-    chosen: Backend,
-    as_json: bool,
-) -> None:
-    """Measure what noise on one lead costs, and print it."""
-    from beatwire.api.commands import evaluate_one_lead
-    from beatwire.evaluation.beats.one_lead import one_lead_as_text
-
-    with _progress() as progress:
-        costs = evaluate_one_lead(
-            folder, noise=noise, snr=ratios, seed=seed, annotations=annotations, model=model,
-            detector=detector.value, backend=chosen, notes=print_message,
-            progress=progress,
-        )  # fmt: skip
-    _print(costs, as_json, one_lead_as_text)
-
-
-def _print_alerts(
-    folder: Path,
-    people: str,
-    ward_beds: int,
-    annotations: str,
-    model: Path | None,
-    detector: DetectorKind,
-    chosen: Backend,
-    as_json: bool,
-) -> None:
-    """Judge the alerts on the records of a folder, and print the table."""
-    from beatwire.api.commands import evaluate_alerts
-    from beatwire.evaluation import alerts_as_text
-
-    with _progress() as progress:
-        table = evaluate_alerts(
-            folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model,
-            detector=detector.value, backend=chosen,
-            notes=print_message,
-            progress=progress,
-        )  # fmt: skip
-    _print(table, as_json, alerts_as_text)
-
-
-def _print_movement(
-    folder: Path, rivals: bool, seed: int, model: Path | None, detector: DetectorKind, chosen: Backend, as_json: bool
-) -> None:
-    """Count contradictory intervals on recordings in movement, and print them."""
-    from beatwire.api.commands import evaluate_movement
-    from beatwire.evaluation.beats.movement import movement_as_text
-
-    with _progress() as progress:
-        figures = evaluate_movement(
-            folder, rivals=rivals, seed=seed, model=model, detector=detector.value, backend=chosen,
-            progress=progress, notes=print_message,
-        )  # fmt: skip
-    _print(figures, as_json, movement_as_text)
