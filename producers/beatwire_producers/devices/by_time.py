@@ -220,7 +220,7 @@ class ByTime:
 
     def _decide(self) -> list[Placed]:
         """Return the packets that wait, if it is known now where they belong."""
-        has_times, ahead = self._has_times, self._ahead(self._clock, self._time_s, self._clock.level)
+        has_times, ahead = self._has_times, self._ahead()
         needed, least = self._shortest_gap(self._held[0].samples.shape[1]), min(ahead)
         at = [0, *itertools.accumulate(packet.samples.shape[1] for packet in self._held)]
         end = at[ahead.index(least)]
@@ -234,19 +234,20 @@ class ByTime:
         stays_s = sum(min(b - a, longest_s) for a, b in itertools.pairwise(times))
         is_clear = stays_s >= _CONFIRM_S[has_times] and len(times) >= _CONFIRM_PACKETS[has_times]
         waited_s = self._held[-1].arrival_s - self._held[0].arrival_s
-        return self._release() if is_clear or waited_s > _LONGEST_HELD_S else []
+        return self._release(least) if is_clear or waited_s > _LONGEST_HELD_S else []
 
-    def _release(self) -> list[Placed]:
-        """Return the packets that wait: what is missing before them is missing, or the clock was set forward."""
-        missing, arrivals = min(self._ahead(self._clock, self._time_s, self._clock.level)), self._arrivals
-        late = min(self._ahead(arrivals, self._sent_s, arrivals.long_level))
-        if self._has_times and late < 0.5 * missing - 3.0 * arrivals.jitter:
+    def _release(self, missing: float) -> list[Placed]:
+        """Return the packets that wait: so much is missing before them, or the clock was set forward."""
+        late = min(self._ahead(by_arrivals=True))
+        if self._has_times and late < 0.5 * missing - 3.0 * self._arrivals.jitter:
             held, self._held = self._held, []
             return [*self._clock_was_set(held[0]), *(one for packet in held[1:] for one in self._by_time(packet))]
         return self._let_go(1, self._whole(missing))
 
-    def _ahead(self, line: ClockLine, time_s: Callable[[Packet], float], level: float) -> list[float]:
-        """Return how far a clock is ahead of each packet that waits, if nothing is missing, in samples."""
+    def _ahead(self, *, by_arrivals: bool = False) -> list[float]:
+        """Return how far the clock that places, or arrivals, are ahead of each packet that waits, in samples."""
+        line, time_s = (self._arrivals, self._sent_s) if by_arrivals else (self._clock, self._time_s)
+        level = line.long_level if by_arrivals else line.level
         at = itertools.accumulate((packet.samples.shape[1] for packet in self._held), initial=self._next)
         return [line.raw(index, time_s(packet)) - level for index, packet in zip(at, self._held, strict=False)]
 

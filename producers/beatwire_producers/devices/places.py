@@ -106,7 +106,7 @@ class Placer(ByTime):
     def idle(self, now_s: float) -> list[Placed]:
         """Return packets that have waited for long enough; ``now_s`` as of ``Packet.arrival_s``."""
         if self._held and now_s - self._held[-1].arrival_s > _LONGEST_WAIT_S:
-            return self._release()
+            return self._release(min(self._ahead()))
         return []
 
     def close(self, *, ended: bool = False) -> list[Placed]:
@@ -122,7 +122,7 @@ class Placer(ByTime):
             except UserError as error:
                 self._note(f"its first {len(self._learnt)} packets are left out: {error}")
         if self._held:
-            placed += self._release() if self._has_times else self._let_go(len(self._held), 0)
+            placed += self._release(min(self._ahead())) if self._has_times else self._let_go(len(self._held), 0)
         return placed
 
     def _place(self, packet: Packet) -> list[Placed]:
