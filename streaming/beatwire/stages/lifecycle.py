@@ -98,11 +98,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)
     state.acks.clear()
-    begun = tick.events[:0]
-    if (tick.aligned.events[:, EVENT_KIND] == RESTART).any():  # fewer than those of the tick
-        begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    begun = _restarts(tick)
     for part in parts_of(alerts, kept.having(begun[:, ORDERED_SLOT])) if len(begun) else [alerts]:
-        _apply_part(state, part, len(begun) > 0, published, audit)
+        _apply_part(state, part, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
     published += transitions_of(kept, state.turned, state.limits, tick.aligned)
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
@@ -121,12 +119,18 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     return state, Alerts(tick, published, audit=audit)
 
 
-def _apply_part(
-    state: State, part: Alerts, restarts: bool, out: list[dict[str, Any]], audit: list[dict[str, Any]]
-) -> None:
-    """Apply the transitions of a part of a tick, and what is due by its samples; ``restarts``: it may have some."""
+def _restarts(tick: TickBeats) -> I64:
+    """Return the restarts of a tick or a part of one, int64 [r, ORDERED_COLUMNS]."""
+    begun: I64 = tick.events[:0]
+    if (tick.aligned.events[:, EVENT_KIND] == RESTART).any():  # fewer than those of the tick
+        begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    return begun
+
+
+def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: list[dict[str, Any]]) -> None:
+    """Apply the transitions of a part of a tick, and what is due by its samples."""
     tick, kept, s = part.beats, state.alerts, state.settings
-    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART] if restarts else tick.events[:0]
+    begun = _restarts(tick)
     ending = _end_at_restarts(state, tick, begun, out) if kept.by_id else frozenset()
     for slot, message in zip(part.slots, part.transitions, strict=True):
         _apply(state, tick, slot, message, ending, out)
