@@ -126,7 +126,7 @@ def run_archive(
     if memory_bytes is not None:
         memory_bytes = whole("memory_bytes", memory_bytes, "a whole number of bytes, at least 1", 1)
     fs, column, gain = check_options(fs, column, gain)
-    lead = lead_name("lead", lead)
+    lead = lead_name(lead)
     path = None if model is None else file_path("model", model).absolute()
     if string("backend", backend, ", ".join(BACKENDS)) not in BACKENDS:
         raise UserError(f"backend: expected {', '.join(BACKENDS)}; got {backend!r}")

@@ -5,7 +5,7 @@ gross, gross_paced       ``beats tp fn fp se ppv f1 se_50ms ppv_50ms f1_50ms`` s
 gross_after_5min, gross_paced_after_5min   the same counts without the first five minutes
 timing_ms, delay_ms      error of the R peak; delay from the R peak to the decision
 auroc, average_precision ``V S F any``, each ``pooled mean low high records beats``
-false_positives_per_day  normal beats and false detections with a score of at least ``threshold``
+false_positives_per_day  normal beats and false detections with a score of at least ``ANOMALOUS``
 flagged_percent          by nominal false-positive rate, the percentage of N, S, V and F beats that is marked
 promise                  of normal beats with a score of 2 or more, by person, see ``evaluation.promise``
 alarms                   by rule, ``episodes found false``
@@ -45,15 +45,13 @@ def number(value: float, digits: int = 3) -> float | None:
     return round(float(value), digits) if math.isfinite(value) else None
 
 
-def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: int = 1000) -> Json:
+def as_json(evaluation: Evaluation, *, resamples: int = 1000) -> Json:
     """Return all figures of a run.
 
     Parameters
     ----------
     evaluation
         Result of :func:`evaluate`.
-    threshold
-        Score from which a beat is marked as anomalous; the monitor's by default.
     resamples
         Number of bootstrap samples of the subjects.
     """
@@ -69,7 +67,7 @@ def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: 
         "gross_paced_after_5min": _counts(_sum(paced, lambda r: r.after_5min)),
         "timing_ms": timing([r.timing_ms for r in unpaced]),
         "delay_ms": delay([r.delay_ms for r in results]),
-        **_anomaly(unpaced, threshold, resamples),
+        **_anomaly(unpaced, resamples),
         "classes": class_figures(classes_of(unpaced)),
         "normal_called": count_called(*_given(unpaced)),
         "alarms": _alarms(results),
@@ -158,13 +156,13 @@ def rr_intervals(results: Sequence[RecordResult]) -> list[Json]:
     return [by_row.get(k, dict.fromkeys(table.columns)) for k in range(len(results))]
 
 
-def _anomaly(results: Sequence[RecordResult], threshold: float, resamples: int) -> Json:
+def _anomaly(results: Sequence[RecordResult], resamples: int) -> Json:
     record = [r.name for r in results for _ in r.beat_class]
     classes = np.array([c for r in results for c in r.beat_class], str)
     score = np.concatenate([*(r.score for r in results), np.empty(0)])
     subject_of = {r.name: r.subject for r in results}
     areas, precisions = estimate_by_group(record, classes.tolist(), score, subject_of, resamples=resamples)
-    marked = score >= threshold
+    marked = score >= ANOMALOUS
     seconds = sum(r.seconds for r in results)
     scored = ~np.isnan(score)
 
@@ -177,7 +175,7 @@ def _anomaly(results: Sequence[RecordResult], threshold: float, resamples: int) 
     return {
         "auroc": {k: v.as_json() for k, v in areas.items()},
         "average_precision": {k: v.as_json() for k, v in precisions.items()},
-        "threshold": threshold,
+        "threshold": ANOMALOUS,
         "false_positives_per_day": number(per_day, 1),
         "flagged_percent": {
             f"{100 * rate:g} %": {letter: marked_percent(letter, rate) for letter in "NSVF"} for rate in NOMINAL_RATES

@@ -11,7 +11,6 @@ from beatwire.evaluation.beats.rivals import rivals
 from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
 from beatwire.recordings.wfdb.annotations import ENDING
-from beatwire.stages.score import ANOMALOUS
 
 Json = dict[str, Any]
 SHORT = (  # keys of the figures of noise and rivals
@@ -29,8 +28,6 @@ def full_report(
     noise: Sequence[str] = (),
     snr_db: Sequence[float] = (12.0, 6.0, 0.0),
     with_rivals: bool = False,
-    threshold: float = ANOMALOUS,
-    names: Sequence[str] | None = None,
     held_out: Mapping[tuple[str, int], Detect] | None = None,
     annotations: str = ENDING,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
@@ -46,8 +43,6 @@ def full_report(
         Sources as in :func:`beatwire.evaluation.beats.noise.read_noise`, each added at each of these ratios in dB.
     with_rivals
         Run the rival detectors on the same records.
-    threshold
-        Score from which a beat is marked as anomalous.
 
     Raises
     ------
@@ -59,11 +54,11 @@ def full_report(
         is_main = detector is detect
         begin = process_time()
         evaluation = evaluate(
-            folder, detector, lead=on, seed=seed, noise=source, snr_db=snr, names=names,
+            folder, detector, lead=on, seed=seed, noise=source, snr_db=snr,
             held_out=held_out if is_main else None, annotations=annotations,
             progress=lambda name: progress(f"{label}{name}"),
         )  # fmt: skip
-        figures = as_json(evaluation, threshold=threshold, resamples=1000 if source is None and is_main else 0)
+        figures = as_json(evaluation, resamples=1000 if source is None and is_main else 0)
         return {**figures, "seconds": round(process_time() - begin, 2)}
 
     def run_noise(detector: Detect, on: str, label: str) -> list[Json]:

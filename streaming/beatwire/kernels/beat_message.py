@@ -27,18 +27,18 @@ def put_bytes(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
     return at + size
 
 
-def put_raw(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
-    """Write ``size`` bytes of ``source``; return the position after them."""
-    for k in range(size):
-        buffer[at + k] = source[begin + k]
-    return at + size
+def put_float(buffer: U8, at: int, floats: U8, begin: int) -> int:
+    """Write the bytes of a float; return the position after them."""
+    for k in range(4):
+        buffer[at + k] = floats[begin + k]
+    return at + 4
 
 
 def put_nullable(buffer: U8, at: int, floats: U8, begin: int, absent: int) -> int:
     """Write a union of null and a float; return the position after it."""
     if absent:
         return put_long(buffer, at, 0)
-    return put_raw(buffer, put_long(buffer, at, 1), floats, begin, 4)
+    return put_float(buffer, put_long(buffer, at, 1), floats, begin)
 
 
 def write_beat(
@@ -55,7 +55,7 @@ def write_beat(
     at = put_long(buffer, at, int(beats.time_us[i]))
     for k in range(6):
         if k in (2, 3):  # response and quality are never null
-            at = put_raw(buffer, at, floats, 4 * k, 4)
+            at = put_float(buffer, at, floats, 4 * k)
         else:
             at = put_nullable(buffer, at, floats, 4 * k, int(math.isnan(values[k])))
     at = put_bytes(buffer, at, labels.texts[label], 0, int(labels.size[label]))

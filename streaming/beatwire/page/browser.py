@@ -122,14 +122,14 @@ class Browser:
         kind = message.get("type") if isinstance(message, dict) else None
         if kind == "ward":
             self._query = protocol.text_of(message, "query", 0, 64)
-            self._offset = protocol.integer_of(message, "offset", 0, 1 << 31)
-            self._limit = protocol.integer_of(message, "limit", 0, protocol.MOST_BEDS)
+            self._offset = protocol.count_of(message, "offset", 1 << 31)
+            self._limit = protocol.count_of(message, "limit", protocol.MOST_BEDS)
             self._alarms_only = protocol.flag_of(message, "alarms_only", default=False)
             self._ward_due = True
         elif kind == "watch":
             self._watch(message)
         elif kind == "seen":
-            self._seen = max(self._seen, protocol.integer_of(message, "number", 0, self._number))
+            self._seen = max(self._seen, protocol.count_of(message, "number", self._number))
         elif kind == "ack":
             await self._acknowledge(message)
             return

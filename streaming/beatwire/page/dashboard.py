@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlencode
 
@@ -146,9 +145,7 @@ class Dashboard:
         self._reader.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
         self._thread.join(10.0)
         self._reader.close()

@@ -138,9 +138,9 @@ def text_of(message: dict[str, Any], name: str, least: int, most: int) -> str:
     return value
 
 
-def integer_of(message: dict[str, Any], name: str, least: int, most: int) -> int:
-    """Return a field that is a whole number of a range."""
+def count_of(message: dict[str, Any], name: str, most: int) -> int:
+    """Return a field that is a whole number from 0 to ``most``."""
     value = message.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{message['type']}: expected {name} of {least}-{most}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise ValueError(f"{message['type']}: expected {name} of 0-{most}")
     return value

@@ -60,10 +60,10 @@ def several(where: str, value: Any, expected: str) -> list[Any]:
     return list(value)
 
 
-def lead_name(where: str, value: Any) -> str | int:
+def lead_name(value: Any) -> str | int:
     """Return an argument that names a lead, or counts it from 0."""
     if isinstance(value, bool) or not isinstance(value, str | int | np.integer) or len(str(value)[:99]) == 99:
-        raise UserError(f"{where}: expected the name or the number of a lead; got {shown(value)}")
+        raise UserError(f"lead: expected the name or the number of a lead; got {shown(value)}")
     return value if isinstance(value, str) else int(value)
 
 

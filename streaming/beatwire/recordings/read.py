@@ -99,7 +99,7 @@ def as_recording(
     """
     if column is not None:
         string("column", column, "names or numbers of columns, a text")
-    lead = None if lead is None else lead_name("lead", lead)
+    lead = None if lead is None else lead_name(lead)
     if isinstance(source, os.PathLike) and not isinstance(source, Path):
         source = Path(source)
     if isinstance(source, str | Path):

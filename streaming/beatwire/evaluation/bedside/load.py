@@ -31,10 +31,10 @@ def is_sinus(record: Watched) -> bool:
     return "sinus" in record.comments
 
 
-def simulated_ward(watcher: Watcher, beds: int = WARD_BEDS, seconds: float = WARD_S) -> Iterator[Watched]:
+def simulated_ward(watcher: Watcher, beds: int = WARD_BEDS) -> Iterator[Watched]:
     """Run normal synthetic people through the graph; each begins at another phase of a beat, many within one."""
     for k in range(beds):
-        recording = synthesise((0, k), name=f"bed-{k + 1}", seconds=seconds + 2.0).recording
+        recording = synthesise((0, k), name=f"bed-{k + 1}", seconds=WARD_S + 2.0).recording
         first = int((1.0 + k / beds) * recording.rate_hz)
         recording = replace(recording, samples=np.ascontiguousarray(recording.samples[:, first:]))
         name, n = recording.name, recording.samples.shape[1]

@@ -8,7 +8,6 @@ comes late (librdkafka 2.16; three processes that repeated the request ended ten
 """
 
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -114,9 +113,7 @@ class LagReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

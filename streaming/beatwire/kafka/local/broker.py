@@ -20,7 +20,6 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from beatwire.errors import FatalError, UserError
@@ -212,9 +211,7 @@ class LocalKafka:
             self.__exit__(None, None, None)
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         if self.network is not None:
             self.network.close()

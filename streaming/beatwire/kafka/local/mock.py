@@ -6,7 +6,6 @@ offsets are not applied, nothing is fenced); there are no KIP-848 groups. It ser
 at-least-once delivery, never exactly-once.
 """
 
-from types import TracebackType
 from typing import Self
 
 from beatwire.errors import FatalError
@@ -36,9 +35,7 @@ class MockKafka:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

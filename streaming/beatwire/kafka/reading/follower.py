@@ -16,7 +16,6 @@ import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
@@ -165,9 +164,7 @@ class Follower:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _client(self) -> AdminClient:
