@@ -32,8 +32,9 @@ def test_with_every_trick_off_beats_scores_and_alerts_are_the_same() -> None:
 import pickle, sys
 from test_tricks import run_of_a_ward
 from beatwire.jit import cpu, tricks
+from beatwire.kernels import team
 assert tricks.disabled() == set(tricks.TRICKS)
-assert set(cpu.replacements()) == set(cpu.files.BODIES)
+assert set(cpu.replacements()) == {*cpu.files.BODIES, team.narrow}
 sys.stdout.buffer.write(pickle.dumps(run_of_a_ward()))
 """
     done = subprocess.run([sys.executable, "-c", script], env=ALL_OFF, capture_output=True)
