@@ -12,7 +12,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import Body, has, i32, i64, load_vector, row_type, splat
+from beatwire.jit.x86.llvm import Body, function, has, i32, i64, load_vector, row_type, splat
 from beatwire.kernels.detection import nms
 from beatwire.records import I32
 
@@ -26,14 +26,9 @@ i32s, bits, lane_bits = ir.VectorType(i32, WIDTH), ir.VectorType(ir.IntType(1), 
 _RAMP = ir.Constant(i32s, list(range(WIDTH)))
 
 
-def _function(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """Return an intrinsic function of LLVM."""
-    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
-
-
 def _load_rest(builder: Any, pointer: Any, at: Any, n: Any, absent: Any) -> tuple[Any, Any]:
     """Return the values ``[at, n)``, fewer than 16, with others in place of what is behind them; and which they are."""
-    load = _function(builder, LOAD, i32s, i32s.as_pointer(), i32, bits, i32s)
+    load = function(builder, LOAD, i32s, i32s.as_pointer(), i32, bits, i32s)
     there = builder.icmp_signed("<", _RAMP, splat(builder, builder.trunc(builder.sub(n, at), i32), WIDTH))
     place = builder.bitcast(builder.gep(pointer, [at]), i32s.as_pointer())
     return builder.call(load, [place, i32(4), there, absent]), there
@@ -56,7 +51,7 @@ def _extreme_of(name: str, before: str) -> Any:
             with cgutils.for_range_slice(builder, i64(0), whole, i64(WIDTH)) as (j, _):
                 take(load_vector(builder, pointer, j, i32s))
             take(_load_rest(builder, pointer, whole, n, builder.load(found))[0])
-            reduce = _function(builder, REDUCE.format(name), i32, i32s)
+            reduce = function(builder, REDUCE.format(name), i32, i32s)
             return builder.sext(builder.call(reduce, [builder.load(found)]), i64)
 
         return types.int64(row_type(values), types.int64), generate
@@ -77,7 +72,7 @@ def _place_in(_: Any, value: Any, values: Any, at: Any, n: Any) -> Any:  # noqa:
         sought = splat(builder, builder.trunc(value, i32), WIDTH)
         loaded, there = _load_rest(builder, pointer, at, n, sought)
         equal = builder.and_(builder.icmp_signed("==", loaded, sought), there)
-        first = _function(builder, FIRST_BIT, lane_bits, lane_bits, ir.IntType(1))
+        first = function(builder, FIRST_BIT, lane_bits, lane_bits, ir.IntType(1))
         return builder.zext(builder.call(first, [builder.bitcast(equal, lane_bits), ir.IntType(1)(0)]), i64)
 
     return types.int64(types.int64, row_type(values), types.int64, types.int64), generate

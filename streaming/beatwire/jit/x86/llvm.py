@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.core.errors import TypingError
 
 Body = Callable[..., Any]
@@ -50,6 +50,16 @@ def splat(builder: Any, value: Any, lanes: int) -> Any:
     undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     first = builder.insert_element(undefined, value, i32(0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(i32, lanes), [0] * lanes))
+
+
+def repeated(kind: Any, value: float) -> Any:
+    """Return a vector of one constant."""
+    return ir.Constant(kind, [value] * kind.count)
+
+
+def function(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """Return an intrinsic function of LLVM."""
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
 
 def row_type(kind: Any, dtype: Any = types.int32, axes: int = 1) -> Any:

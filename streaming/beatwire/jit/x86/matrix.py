@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import f32, has, i64, row_type, splat
+from beatwire.jit.x86.llvm import f32, function, has, i64, row_type, splat
 from beatwire.kernels.scores import vae
 from beatwire.records import F32
 
@@ -23,9 +23,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
         arrays = [make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 3)]
         pitches = [builder.extract_value(array.shape, 1) for array in arrays]
         columns = pitches[1]
-        add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(floats, [floats] * 3), f"llvm.fmuladd.v{vae.COLUMNS_AT_ONCE}f32"
-        )
+        add = function(builder, f"llvm.fmuladd.v{vae.COLUMNS_AT_ONCE}f32", floats, floats, floats, floats)
 
         def pointer_to(k: int, row: Any, column: Any) -> Any:
             pointer = builder.gep(arrays[k].data, [builder.add(builder.mul(row, pitches[k]), column)])

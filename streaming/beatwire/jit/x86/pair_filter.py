@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import LANES, element, has, i16, i32, i64, load_vector, row_type, splat
+from beatwire.jit.x86.llvm import LANES, element, function, has, i16, i32, i64, load_vector, row_type, splat
 from beatwire.kernels.detection.ricker import filter_block as scalar_filter_block
 from beatwire.records import I32
 
@@ -56,9 +56,7 @@ def _narrowed(builder: Any, x: Any, n: Any, out: Any) -> None:
 def _add_products(builder: Any, x: Any, kernel: Any, count: Any, out: Any, at: Any, lanes: int, vectors: int) -> None:
     """Write sums over ``count`` pairs to ``out``, beginning at ``out[at]``: two vectors for each of samples."""
     words, halves = ir.VectorType(i32, lanes), ir.VectorType(i16, 2 * lanes)
-    multiply = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(words, [halves, halves]), MULTIPLY_PAIRS[lanes]
-    )
+    multiply = function(builder, MULTIPLY_PAIRS[lanes], words, halves, halves)
     before, body, after = builder.block, builder.append_basic_block("pairs"), builder.append_basic_block("summed")
     builder.branch(body)
     builder.position_at_end(body)

@@ -8,11 +8,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import Body, has, i8, i16, i32, i64, row_type, splat
+from beatwire.jit.x86.llvm import Body, function, has, i8, i16, i32, i64, row_type, splat
 from beatwire.kernels.peaks.past_samples import CODES, FRACTION_BITS, HEADER, STEPS, UNSIGNED, VALUES, WHOLE
 from beatwire.kernels.peaks.past_samples import write_block as scalar_write_block
 from beatwire.records import I16, I32, U8
@@ -50,8 +49,7 @@ def _write(halvings: int) -> Any:
             samples, out = (make_array(signature.args[k])(context, builder, arguments[k]).data for k in range(2))
             means = _means(builder, samples, halvings)
             least, largest = (
-                builder.call(cgutils.get_or_insert_function(
-                    builder.module, ir.FunctionType(i32, [means.type]), REDUCE.format(name)), [means])
+                builder.call(function(builder, REDUCE.format(name), i32, means.type), [means])
                 for name in ("smin", "smax")
             )  # fmt: skip
             reach = builder.sub(largest, least)

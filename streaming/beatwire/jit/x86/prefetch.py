@@ -14,6 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from beatwire.jit.x86.llvm import function
 from beatwire.kernels.classes.normal_beat import COUNT as STORED
 from beatwire.kernels.classes.normal_beat import HEAD, PAST
 from beatwire.kernels.detection.fast_rhythm import LONGEST, SHORTEST
@@ -52,9 +53,7 @@ def _prefetch(_: Any, row: Any, first: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         start = make_array(signature.args[0])(context, builder, arguments[0]).data
         i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
-        instruction = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32]), "llvm.prefetch.p0"
-        )
+        instruction = function(builder, "llvm.prefetch.p0", ir.VoidType(), pointer, i32, i32, i32)
         place = builder.bitcast(builder.gep(start, [arguments[1]]), pointer)
         size = builder.mul(arguments[2], i64(context.get_abi_sizeof(context.get_value_type(row.dtype))))
         with cgutils.for_range_slice(builder, i64(0), size, i64(LINE)) as (at, _):

@@ -10,11 +10,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import LANES, Body, has, i16, i32x8, i64, load_vector, row_type, splat
+from beatwire.jit.x86.llvm import LANES, Body, function, has, i16, i32x8, i64, load_vector, repeated, row_type, splat
 from beatwire.jit.x86.pair_filter import FEATURE, MULTIPLY_PAIRS
 from beatwire.kernels.classes import beat_shape
 from beatwire.records import I16
@@ -37,10 +36,8 @@ def _vectors(context: Any, builder: Any, row: Any, array: Any, begin: Any, end: 
 
 def _sum_of_products(builder: Any, some: Sequence[Any], others: Sequence[Any]) -> Any:
     """Return the sum of the products of all points: four products fit 32 bits, all of them 64."""
-    multiply = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(i32x8, [i16x16, i16x16]), MULTIPLY_PAIRS[LANES]
-    )
-    add_all = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i64x8]), ADD_ALL)
+    multiply = function(builder, MULTIPLY_PAIRS[LANES], i32x8, i16x16, i16x16)
+    add_all = function(builder, ADD_ALL, i64, i64x8)
     products = [builder.call(multiply, pair) for pair in zip(some, others, strict=True)]
     fours = [builder.sext(builder.add(*products[k : k + 2]), i64x8) for k in range(0, len(products), 2)]
     return builder.call(add_all, [builder.add(*fours)])
@@ -64,7 +61,7 @@ def _total_of(_: Any, shape: Any, begin: Any, end: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vectors = _vectors(context, builder, signature.args[0], *arguments)
-        return _sum_of_products(builder, vectors, [ir.Constant(i16x16, [1] * 2 * LANES)] * len(vectors))
+        return _sum_of_products(builder, vectors, [repeated(i16x16, 1)] * len(vectors))
 
     return types.int64(row_type(shape, types.int16), begin, end), generate
 

@@ -4,6 +4,7 @@ In such a loop a compiler sees one load after the other. ``interpolate`` loads a
 ``add_spread`` loads the samples at a vector of indices with one gather.
 """
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -16,6 +17,7 @@ from beatwire.jit.x86.llvm import (
     LANES,
     Body,
     f32x8,
+    function,
     has,
     i8,
     i16,
@@ -23,6 +25,7 @@ from beatwire.jit.x86.llvm import (
     i32x8,
     i64,
     load_vector,
+    repeated,
     row_type,
     splat,
     store_vector,
@@ -45,11 +48,7 @@ LONGEST_PERMUTED = 1000  # samples: those of eight points are at most two vector
 
 i16s, i32x16 = ir.VectorType(i16, WORDS), ir.VectorType(i32, 2 * LANES)
 _ramp = ir.Constant(i32x8, list(range(LANES)))
-
-
-def _constant(value: int) -> Any:
-    """Return a vector of one integer."""
-    return ir.Constant(i32x8, [value] * LANES)
+_constant = partial(repeated, i32x8)  # a vector of one integer
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -62,7 +61,7 @@ def _interpolate(_: Any, flat: Any, start: Any, step: Any, out: Any) -> Any:
         last = builder.trunc(builder.sub(builder.extract_value(arrays[0].shape, 0), i64(LANES)), i32)
         start, step = (builder.trunc(arguments[k], i32) for k in (1, 2))
         ramp = builder.mul(splat(builder, step, LANES), _ramp)
-        permute = cgutils.get_or_insert_function(builder.module, ir.FunctionType(f32x8, [f32x8, i32x8]), PERMUTE)
+        permute = function(builder, PERMUTE, f32x8, f32x8, i32x8)
         with cgutils.for_range_slice(builder, i64(0), i64(WINDOW), i64(LANES)) as (j, _):
             first = builder.add(start, builder.mul(builder.trunc(j, i32), step))
             place = builder.add(splat(builder, first, LANES), ramp)
@@ -73,7 +72,7 @@ def _interpolate(_: Any, flat: Any, start: Any, step: Any, out: Any) -> Any:
             low = builder.call(permute, [loaded, within])
             high = builder.call(permute, [loaded, builder.add(within, _constant(1))])
             fraction = builder.sitofp(builder.and_(place, _constant(FIXED_POINT - 1)), f32x8)
-            fraction = builder.fmul(fraction, ir.Constant(f32x8, [1.0 / FIXED_POINT] * LANES))
+            fraction = builder.fmul(fraction, repeated(f32x8, 1.0 / FIXED_POINT))
             value = builder.fadd(low, builder.fmul(fraction, builder.fsub(high, low)))
             store_vector(builder, value, points, j)
         return context.get_dummy_value()
@@ -99,9 +98,7 @@ def _add_spread(_: Any, ring: Any, before: Any, length: Any, points: Any) -> Any
         pairs, points = builder.bitcast(arrays[0].data, i8.as_pointer()), arrays[1].data
         size = splat(builder, builder.trunc(builder.extract_value(arrays[0].shape, 0), i32), LANES)
         before, length = (splat(builder, builder.trunc(arguments[k], i32), LANES) for k in (1, 2))
-        gather = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(i32x8, [i32x8, i8.as_pointer(), i32x8, i32x8, i8]), GATHER
-        )
+        gather = function(builder, GATHER, i32x8, i32x8, i8.as_pointer(), i32x8, i32x8, i8)
         with cgutils.for_range_slice(builder, i64(0), i64(POINTS), i64(LANES)) as (j, _):
             point = builder.add(splat(builder, builder.trunc(j, i32), LANES), _ramp)
             total = _constant(0)
@@ -134,10 +131,8 @@ def _add_spread_permuted(_: Any, ring: Any, before: Any, length: Any, points: An
         arrays = [make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 3)]
         samples, points = (array.data for array in arrays)
         last = builder.sub(builder.extract_value(arrays[0].shape, 0), i64(2 * WORDS))
-        permute = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i16s, [i16s] * 3), PERMUTE_WORDS)
-        pairs = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(i32x16, [i16s] * 2), MULTIPLY_PAIRS[2 * LANES]
-        )
+        permute = function(builder, PERMUTE_WORDS, i16s, i16s, i16s, i16s)
+        pairs = function(builder, MULTIPLY_PAIRS[2 * LANES], i32x16, i16s, i16s)
         # Of each point the first two samples, then of each the last two: sums of pairs are halves of points.
         half = WORDS // 2
         ramp = ir.Constant(i16s, [SPREAD * (j % half // 2) + 2 * (j // half) + j % 2 for j in range(WORDS)])
@@ -148,13 +143,11 @@ def _add_spread_permuted(_: Any, ring: Any, before: Any, length: Any, points: An
             start = builder.select(builder.icmp_signed("<", first, last), first, last)
             rest = builder.trunc(builder.and_(begin, i64((1 << PARTS_BITS) - 1)), i16)
             late = builder.trunc(builder.sub(first, start), i16)
-            place = builder.lshr(
-                builder.add(along, splat(builder, rest, WORDS)), ir.Constant(i16s, [PARTS_BITS] * WORDS)
-            )
+            place = builder.lshr(builder.add(along, splat(builder, rest, WORDS)), repeated(i16s, PARTS_BITS))
             place = builder.add(place, splat(builder, late, WORDS))
             halves = [load_vector(builder, samples, builder.add(start, i64(k)), i16s) for k in (0, WORDS)]
             chosen = builder.call(permute, [halves[0], place, halves[1]])
-            sums = builder.call(pairs, [chosen, ir.Constant(i16s, [1] * WORDS)])
+            sums = builder.call(pairs, [chosen, repeated(i16s, 1)])
             low, high = (
                 builder.shuffle_vector(sums, sums, ir.Constant(i32x8, list(range(k, k + LANES)))) for k in (0, LANES)
             )

@@ -1,14 +1,27 @@
 """Points of stored shapes, 16 at a time: as ``kernels.classes.stored_shape`` packs and unpacks them, to the bit."""
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import LANES, Body, has, i8, i16, i64, load_vector, row_type, splat, store_vector
+from beatwire.jit.x86.llvm import (
+    LANES,
+    Body,
+    function,
+    has,
+    i8,
+    i16,
+    i64,
+    load_vector,
+    repeated,
+    row_type,
+    splat,
+    store_vector,
+)
 from beatwire.jit.x86.pair_filter import FEATURE
 from beatwire.kernels.classes import stored_shape
 from beatwire.kernels.classes.stored_shape import BORDERS, LOW_BITS, LOWER, LOWERS, MIDDLE
@@ -18,12 +31,8 @@ POINTS = 2 * LANES  # of a vector
 assert POINTS == LOWERS
 i8x16, i16x16 = ir.VectorType(i8, POINTS), ir.VectorType(i16, POINTS)
 ZERO = ir.Constant(i16x16, None)
+_all = partial(repeated, i16x16)  # a vector of one integer
 LARGEST_OF_ALL = "llvm.vector.reduce.smax.v16i16"
-
-
-def _all(value: int) -> Any:
-    """Return a vector of one value."""
-    return ir.Constant(i16x16, [value] * POINTS)
 
 
 def _inside(builder: Any, at: int, begin: Any, end: Any) -> Any:
@@ -59,7 +68,7 @@ def _largest_of(_: Any, shape: Any, begin: Any, end: Any) -> Any:
             size = builder.select(builder.icmp_signed("<", loaded, ZERO), builder.neg(loaded), loaded)
             size = builder.select(_inside(builder, at, first, last), size, ZERO)
             largest = builder.select(builder.icmp_signed(">", size, largest), size, largest)
-        reduce = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i16, [i16x16]), LARGEST_OF_ALL)
+        reduce = function(builder, LARGEST_OF_ALL, i16, i16x16)
         return builder.sext(builder.call(reduce, [largest]), i64)
 
     return types.int64(row_type(shape, types.int16), begin, end), generate

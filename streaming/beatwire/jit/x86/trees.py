@@ -6,6 +6,7 @@ registers with AVX-512 (``vpermi2ps``), else by a gather.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -14,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import Body, f32, has, i8, i16, i32, i64, load_vector, row_type, splat
+from beatwire.jit.x86.llvm import Body, f32, function, has, i8, i16, i32, i64, load_vector, repeated, row_type, splat
 from beatwire.kernels.peaks.classify import LEAF_UNIT
 from beatwire.kernels.peaks.classify import SIDE_BY_SIDE as SIDE
 from beatwire.kernels.peaks.classify import evaluate_trees as scalar_evaluate_trees
@@ -29,22 +30,13 @@ ADD_ALL = "llvm.vector.reduce.add.v16i64"
 
 i16s, i32s, i64s, f32s, bits = (ir.VectorType(kind, SIDE) for kind in (i16, i32, i64, f32, ir.IntType(1)))
 _ramp = list(range(SIDE))
-
-
-def _constant(value: int) -> Any:
-    """Return a vector of one integer."""
-    return ir.Constant(i32s, [value] * SIDE)
-
-
-def _function(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """Return an intrinsic function of LLVM."""
-    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+_constant = partial(repeated, i32s)  # a vector of one integer
 
 
 def _by_permutation(builder: Any, features: Any, count: Any) -> Callable[[Any], Any]:
     """Return how features are looked up in registers, of which there are at most ``MOST_PERMUTED``."""
-    load = _function(builder, LOAD, f32s, f32s.as_pointer(), i32, bits, f32s)
-    permute = _function(builder, PERMUTE, f32s, f32s, i32s, f32s)
+    load = function(builder, LOAD, f32s, f32s.as_pointer(), i32, bits, f32s)
+    permute = function(builder, PERMUTE, f32s, f32s, i32s, f32s)
     registers = []
     for at in range(0, MOST_PERMUTED, SIDE):
         place = builder.bitcast(builder.gep(features, [i64(at)]), f32s.as_pointer())
@@ -64,7 +56,7 @@ def _by_permutation(builder: Any, features: Any, count: Any) -> Callable[[Any], 
 def _by_gather(builder: Any, values: Any) -> Callable[[Any], Any]:
     """Return how values of 32 bits are looked up in memory; they are returned as integers."""
     words = ir.VectorType(i32, GATHERED)
-    gather = _function(builder, GATHER, words, words, i8.as_pointer(), words, words, i8)
+    gather = function(builder, GATHER, words, words, i8.as_pointer(), words, words, i8)
     base, none, every = builder.bitcast(values, i8.as_pointer()), ir.Constant(words, None), [-1] * GATHERED
 
     def look_up(number: Any) -> Any:
@@ -118,7 +110,7 @@ def _evaluate(levels: int) -> Any:
                 lane = builder.add(splat(builder, builder.trunc(tree, i32), SIDE), ir.Constant(i32s, _ramp))
                 reached = leaf_of(builder.add(builder.mul(place, wide), lane))
                 builder.store(builder.add(builder.load(total), builder.sext(reached, i64s)), total)
-            return builder.call(_function(builder, ADD_ALL, i64, i64s), [builder.load(total)])
+            return builder.call(function(builder, ADD_ALL, i64, i64s), [builder.load(total)])
 
         rows = row_type(feature, types.int16, 2), row_type(threshold, types.float32, 2), row_type(leaf, types.int32, 2)
         return types.int64(*rows, row_type(features, types.float32)), generate
