@@ -23,7 +23,6 @@ from beatwire.alerts.rules import RULES, SERVICE_RULES
 from beatwire.bench import recorded
 from beatwire.cli.configured import OPTIONS
 from beatwire.configuration.keys import keys
-from beatwire.kafka.properties import RESERVED
 from beatwire.service.observing.metric_table import METRICS
 
 DOCS = Path(__file__).parents[1]
@@ -61,11 +60,6 @@ def shown(default: Any) -> str:
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
-
-
-def reserved() -> str:
-    """Return the properties of librdkafka that the monitor sets itself."""
-    return ", ".join(f"`{name}`" for name in sorted(RESERVED)) + "."
 
 
 def alerts() -> str:
@@ -153,7 +147,6 @@ def figures() -> str:
 
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "configuration": ("reference/configuration.md", configuration),
-    "reserved properties": ("reference/configuration.md", reserved),
     "alerts": ("reference/alerts.md", alerts),
     "sources of alerts": ("reference/alerts.md", sources),
     "sample chunk": ("reference/topics.md", partial(fields, "sample_chunk")),
@@ -188,7 +181,7 @@ def main() -> None:
     for name, (page, _) in TABLES.items():
         path = DOCS / page
         path.write_text(written(name, path.read_text(encoding="utf-8")), encoding="utf-8")
-    for path in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+    for path in (*(DOCS.parent / folder / "README.md" for folder in (".", "compose")), *DOCS.rglob("*.md")):
         path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

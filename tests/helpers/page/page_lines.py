@@ -62,7 +62,6 @@ NOT_RUN = {
     "export BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD=...": "tests/docs/test_docs_commands.py sets the variable",
     "beatwire bench": _BENCHES,
     "beatwire bench detection graph": _BENCHES,
-    "beatwire bench detection graph preloaded": _BENCHES,
     "beatwire bench gpu": f"needs a GPU; {_BENCHES}",
     "beatwire chaos": _CHAOS,
     "beatwire chaos --minutes 5": _CHAOS,
