@@ -46,6 +46,31 @@ def test_the_times_of_data_records_show_the_gaps_whatever_the_header_calls_the_f
     assert ("in its times" in " ".join(recording.notes)) == (sum(gaps) > 0)
 
 
+@settings(max_examples=draws(50), deadline=None)
+@given(
+    kind=st.sampled_from(["EDF+C", "EDF+D"]), rate=st.sampled_from([128, 250, 256, 300, 512, 1000, 2048]),
+    each=st.integers(7, 400), digits=st.integers(2, 4), cut=st.booleans(), begin=st.floats(0, 99),
+    gaps=st.dictionaries(st.integers(1, 29), st.floats(2, 9), max_size=3),
+)  # fmt: skip
+def test_times_of_data_records_that_were_rounded_are_no_gaps_and_no_falls(
+    kind: str, rate: int, each: int, digits: int, cut: bool, begin: float, gaps: dict[int, float],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path, unit = tmp_path_factory.getbasetemp() / f"rounded{next(NUMBER)}.edf", 10.0**-digits
+    each = max(each, int(3 * unit * rate))
+    digital = np.random.default_rng(each).integers(-900, 900, (30, each))
+    true = np.array([begin + k * each / rate + sum(gaps.get(j, 0) for j in range(k + 1)) for k in range(30)])
+    onsets = [round(float(t), digits) for t in (np.floor(true / unit + 1e-6) * unit if cut else true)]
+    signals = [Raw("ECG", "uV", digital.ravel(), UV), record_times(onsets)]
+    write_raw_edf(path, signals, 30, seconds=f"{each / rate:.8f}"[:8], kind=kind)
+    recording = read_recording(path)
+    samples, seconds = recording.samples[0], sum(gaps.values())
+    assert np.array_equal(samples[samples != NO_VALUE], digital.ravel())
+    assert abs((samples == NO_VALUE).sum() - seconds * recording.rate_hz) <= (len(gaps) + 1) * (unit * rate + 1)
+    said = " ".join(recording.notes)
+    assert (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, " in said) if gaps else recording.notes == ()
+
+
 @settings(max_examples=draws(20), deadline=None)
 @given(kind=st.sampled_from(["EDF+C", "EDF+D", ""]), at=st.integers(1, 4), back_s=st.floats(0.1, 5.0))
 def test_data_records_whose_times_fall_are_said(
@@ -139,6 +164,27 @@ def test_of_dicom_groups_at_one_time_the_longest_is_read_wherever_it_stands(
     assert np.array_equal(recording.samples, [long])
     left = [k for k in range(len(groups)) if k != min(strip, len(begins))]
     assert recording.notes == tuple(f"left out: II of group {k}, at the time of another one" for k in left)
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    lengths=st.lists(st.integers(600, 2000), min_size=2, max_size=6), fast=st.sampled_from([0.0, 0.0, 0.0008]),
+    rate=st.sampled_from([257, 500, 1000, 2000, 4000]), gap=st.sampled_from([0, 0, 3]),
+)  # fmt: skip
+def test_groups_of_a_dicom_waveform_whose_times_are_rounded_follow_one_another(
+    rate: int, lengths: list[int], fast: float, gap: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, rng = tmp_path_factory.getbasetemp() / f"rounded{next(NUMBER)}.dcm", np.random.default_rng(sum(lengths))
+    parts = [rng.integers(-900, 900, length) for length in lengths]
+    begins = np.cumsum([0, *lengths[:-1]]) / rate * (1 - fast) + gap * (np.arange(len(parts)) == len(parts) - 1)
+    write_dicom(path, [
+        {"rate_hz": rate, "offset_ms": round(1000 * begin), "channels": [("Lead II", 1, "uV", 0, part)]}
+        for begin, part in zip(begins, parts, strict=True)
+    ])  # fmt: skip
+    recording = read_recording(path)
+    samples, notes = recording.samples[0], recording.notes
+    assert (np.array_equal(samples[samples != NO_VALUE], np.concatenate(parts)), notes) == (True, ())
+    assert abs((samples == NO_VALUE).sum() - gap * rate) <= rate * (0.002 + fast * sum(lengths) / rate) * bool(gap)
 
 
 def test_a_dicom_waveform_that_contradicts_itself_is_said(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 from beatwire.recordings.signs import lost_sign, signed
 
 _LINEAR = {"SB", "UB", "SS", "US", "SL", "UL", "SV", "UV"}  # how samples are stored; the others are logarithms
+_ROUNDED_S = 0.0011  # by which the distance of two groups may be wrong: both times are in milliseconds
+_SAME_TIME = 0.001  # of a group that may be at the time of another one, by a clock that is not that of the samples
 _NAME = re.compile(r"((?:ECG )?lead |MDC_ECG_LEAD_)?([^\s(,]+)(?:,.*| \(.*\))?", re.IGNORECASE)
 
 
@@ -96,28 +98,34 @@ def _signals(where: str, path: Path) -> Signals:
 def _apart(parts: list[tuple[float, int, Signal]]) -> list[tuple[float, int, Signal]]:
     """Return the parts of a channel (begin in seconds, group, signal) in order, none at the time of a longer one."""
     kept: list[tuple[float, int, Signal]] = []
-    for part in sorted(parts, key=lambda part: (-_seconds(part[2]), *part[:2])):
-        begin_s, _, signal = part
-        place, half_s = bisect(kept, part[:2], key=itemgetter(0, 1)), 0.5 / signal.rate_hz
+    for part in sorted(parts, key=lambda part: (-part[2].length / part[2].rate_hz, *part[:2])):
+        place = bisect(kept, part[:2], key=itemgetter(0, 1))
         before, after = kept[max(0, place - 1) : place], kept[place : place + 1]
-        begins_behind = all(begin_s >= at + _seconds(other) - half_s for at, _, other in before)
-        if begins_behind and all(begin_s + _seconds(signal) <= at + half_s for at, _, _ in after):
+        if all(_next_s(one) <= part[0] for one in before) and all(_next_s(part) <= one[0] for one in after):
             kept.insert(place, part)
     return kept
 
 
-def _seconds(signal: Signal) -> float:
-    return signal.length / signal.rate_hz
+def _next_s(part: tuple[float, int, Signal]) -> float:
+    """Return the time from which another part may begin: that of the end, less what clocks and digits make of it."""
+    begin_s, _, signal = part
+    seconds = signal.length / signal.rate_hz
+    return begin_s + seconds - _ROUNDED_S - 0.5 / signal.rate_hz - _SAME_TIME * seconds
 
 
 def _joined(name: str, parts: list[tuple[float, Signal]], first_s: float) -> Signal:
     """Return the signal of a channel in all groups; times are in seconds."""
     rate_hz = max(signal.rate_hz for _, signal in parts)
-    places = [(round((begin_s - first_s) * rate_hz), signal) for begin_s, signal in parts]
+    places: list[tuple[int, Signal]] = []
+    end = 0
+    for begin_s, signal in parts:
+        is_next = bool(places) and begin_s - first_s - end / rate_hz <= _ROUNDED_S
+        start = end if is_next else round((begin_s - first_s) * rate_hz)
+        places.append((start, signal))
+        end = start + round(signal.length * rate_hz / signal.rate_hz)
     if len(places) == 1 and places[0][0] == 0:
         return places[0][1]
-    start, last = places[-1]
-    return joined(places, name, rate_hz, start + round(last.length * rate_hz / last.rate_hz))
+    return joined(places, name, rate_hz, end)
 
 
 def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:

@@ -8,7 +8,7 @@ decimal commas, is read as if it were right.
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -19,11 +19,9 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.readers.record_times import LONGEST_GAP_S, gaps_in, in_order, record_times
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
-_LEAST_GAP = 0.01  # in data records: a file that is called continuous has gaps if one is longer
-_LEAST_GAP_OF_D = 0.001  # less is none
-_LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
 _ANNOTATIONS = " Annotations"  # of EDF or BDF: the end of a label
 _RANGE, _DIGITAL = 104, 120  # bytes of a signal before its physical range, and before its digital one
@@ -90,14 +88,13 @@ def read(path: Path) -> Signals:
     if rest := path.stat().st_size - len(head) - records.held * records.bytes_each:
         notes += (f"left out: {rest} bytes behind its last whole data record",)
     has_to = head[192:197].upper() in (b"EDF+D", b"BDF+D")
-    onsets, more = _in_order(where, onsets, records, has_to=has_to)
-    gaps = [gap for gap in _gaps(onsets, records) if gap > records.duration_s * _LEAST_GAP_OF_D]
-    if has_to or any(gap > records.duration_s * _LEAST_GAP for gap in gaps):
-        signals = [_with_gaps(signal, onsets, records) for signal in signals]
-        if gaps:
-            more += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {sum(gaps):.3g} s without samples",)
-    notes += more
-    return Signals(where, path.stem, tuple(signals), notes, many=True)
+    times, more = in_order(where, record_times(onsets, records.duration_s), has_to=has_to)
+    gaps = gaps_in(times, has_to=has_to)
+    if gaps:
+        signals = [_with_gaps(signal, times.onsets_s, [*gaps], records) for signal in signals]
+        seconds = sum(gaps.values())
+        more += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {seconds:.3g} s without samples",)
+    return Signals(where, path.stem, tuple(signals), (*notes, *more), many=True)
 
 
 def _corrected(head: bytes) -> bytes:
@@ -141,7 +138,7 @@ def _finite(text: str) -> float | None:
 def _records(where: str, head: bytes, size: int) -> _Records:
     """Return what the header states of its data records; raise UserError if it is none, or the file holds fewer."""
     stated, seconds = _number(where, head[236:244], "number", int), _number(where, head[244:252], "duration", float)
-    if not 0 < seconds < _LONGEST_GAP_S:
+    if not 0 < seconds < LONGEST_GAP_S:
         raise UserError(f"{where}: expected a duration of its data records above 0 s; got {seconds:g} s")
     count = int(head[252:256])
     width = 3 if head[:1] == b"\xff" else 2
@@ -180,8 +177,8 @@ def _signal(signal: Any) -> Signal:
     )  # fmt: skip
 
 
-def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
-    """Return the time of each data record in seconds, from the first annotation in it, NaN if it has none."""
+def _onsets(path: Path, head: bytes, records: _Records) -> list[bytes]:
+    """Return the time of each data record as it is written, the first annotation in it; none if none are kept."""
     annotations = next((k for k, label in enumerate(records.labels) if label.endswith(_ANNOTATIONS)), None)
     if annotations is None:
         return []
@@ -190,58 +187,27 @@ def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
     with path.open("rb") as file:
         for number in range(records.held):
             file.seek(len(head) + number * records.bytes_each + at)
-            onset = file.read(records.width * records.samples[annotations]).split(b"\x14")[0].split(b"\x15")[0]
-            try:
-                onsets.append(float(onset))
-            except ValueError:
-                onsets.append(np.nan)
+            content = file.read(records.width * records.samples[annotations])
+            onsets.append(content.split(b"\x14")[0].split(b"\x15")[0])
     return onsets
 
 
-def _in_order(
-    where: str, onsets: list[float], records: _Records, *, has_to: bool
-) -> tuple[list[float], tuple[str, ...]]:
-    """Return the times of data records, none if they are not kept or not in order, and a note.
+def _with_gaps(
+    signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records, rate_hz: float | None = None
+) -> Signal:
+    """Return a signal with its data records at their times, to the sample of its own rate or another one.
 
-    Raises
-    ------
-    UserError
-        They have to be there and in order, and are not.
+    ``behind`` are the data records behind gaps.
     """
-    unknown = np.flatnonzero(np.isnan(onsets))
-    if has_to and (not onsets or len(unknown)):
-        got = f"none in record {unknown[0] + 1}" if onsets else "no such signal"
-        raise UserError(f"{where}: expected annotations with the times of its data records; got {got}")
-    if not has_to and (len(unknown) or len(set(onsets)) < 2):  # not kept
-        return [], ()
-    for number, (gap, (a, b)) in enumerate(zip(_gaps(onsets, records), pairwise(onsets), strict=True), 2):
-        if not -0.001 * records.duration_s <= gap <= _LONGEST_GAP_S - records.duration_s:
-            got = f"{a:g} s then {b:g} s (records {number - 1} and {number})"
-            expected = "data records in the order of time, less than a day apart"
-            if has_to:
-                raise UserError(f"{where}: expected {expected}; got {got}")
-            return [], (f"read without gaps, in the order of the file: expected {expected}; got {got}",)
-    return onsets, ()
-
-
-def _gaps(onsets: list[float], records: _Records) -> list[float]:
-    """Return the seconds between the end of each data record and the next one."""
-    return [b - a - records.duration_s for a, b in pairwise(onsets)]
-
-
-def _with_gaps(signal: Signal, onsets: list[float], records: _Records, rate_hz: float | None = None) -> Signal:
-    """Return a signal with its data records at their times, to the sample of its own rate or another one."""
     each, rate_hz = signal.length // records.held, rate_hz or signal.rate_hz
-    least = records.duration_s * _LEAST_GAP_OF_D
-    breaks = [k for k, gap in enumerate(_gaps(onsets, records), 1) if gap > least]
     pieces: list[tuple[int, Signal]] = []
     end = 0
-    for first, last in pairwise([0, *breaks, len(onsets)]):
+    for first, last in pairwise([0, *behind, len(onsets)]):
         start = max(end, round((onsets[first] - onsets[0]) * rate_hz))
         pieces.append((start, _part(signal, first * each, last * each)))
         end = start + round((last - first) * each * rate_hz / signal.rate_hz)
     placed = joined(pieces, signal.name, rate_hz, end)
-    return replace(placed, at=partial(_with_gaps, signal, onsets, records))
+    return replace(placed, at=partial(_with_gaps, signal, onsets, behind, records))
 
 
 def _part(signal: Signal, begin: int, end: int) -> Signal:
