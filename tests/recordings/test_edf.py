@@ -151,3 +151,12 @@ def test_a_digital_range_may_be_written_with_a_decimal_point(tmp_path: Path) -> 
     recording = read_recording(tmp_path / "e.edf")
     assert (recording.uv_per_unit, recording.notes) == (1, ())
     assert np.array_equal(recording.samples[0], values)
+
+
+@pytest.mark.parametrize("at", [8, 60, 167, 200])
+def test_a_line_end_in_the_texts_of_an_edf_header_makes_it_no_table(at: int, tmp_path: Path) -> None:
+    values = np.arange(1000) % 777
+    write_raw_edf(tmp_path / "e.edf", [Raw("II", "uV", values, ("-32768", "32767"))], 5)
+    content = (tmp_path / "e.edf").read_bytes()
+    (tmp_path / "e.edf").write_bytes(content[:at] + b"\n" + content[at + 1 :])
+    assert np.array_equal(read_recording(tmp_path / "e.edf").samples[0], values)

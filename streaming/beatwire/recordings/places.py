@@ -49,6 +49,7 @@ ENDINGS = {
     ".feather": ARROW, ".arrow": ARROW, ".npz": NUMPY, ".mat": MATLAB,
 }  # fmt: skip
 _TABLE = re.compile(rb"(?=.*\d)(?:[\t -~]*[\r\n])+[\t -~]*", re.DOTALL)  # lines of ASCII, with a digit
+_BEGIN = re.compile(rb"(\d\d\D\d\d\D\d\d){2}")  # date and time in a header of EDF: no table has them at that place
 GZIP = b"\x1f\x8b"
 SHORT_BYTES = 256  # by which the formats that are read are told
 _SHOWN = 200  # letters of a path in an error
@@ -166,7 +167,7 @@ def head_of(path: Path, count: int = SHORT_BYTES) -> bytes:
 def by_content(head: bytes) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
     if head[:8].rstrip(b" \0") == b"0" and len(head) == SHORT_BYTES and head[184:192].strip(b" \0").isdigit() and (
-        b"\n" not in head
+        b"\n" not in head or _BEGIN.fullmatch(head[168:184])
     ):  # fmt: skip
         return EDF
     if head[:8] == b"\xffBIOSEMI":
