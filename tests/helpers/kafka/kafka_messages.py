@@ -9,6 +9,7 @@ from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.records import Outgoing
 from beatwire.wire import names
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from moments import LIMIT_S
 
 
@@ -76,3 +77,11 @@ def positions_after(polled):
 def values_in(kafka, topic):
     """Return the values of all committed messages of a topic."""
     return [value for _, value in read_to_end(kafka.cluster, topic)]
+
+
+def set_topic(cluster: Cluster, topic: str, name: str, value: str) -> None:
+    """Set a property of a topic."""
+    admin = cluster.admin()
+    changed = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[changed])
+    admin.incremental_alter_configs([resource])[resource].result(LIMIT_S)

@@ -18,7 +18,7 @@ from beatwire.kafka.reading.readers import read_to_end
 from beatwire.records import Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
-from kafka_messages import beats, positions_after, send, take, values_in
+from kafka_messages import beats, positions_after, send, set_topic, take, values_in
 from moments import LIMIT_S
 from quiet_graph import QuietGraph
 
@@ -220,6 +220,27 @@ def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large
         4: (cut, cut, {"key-cut-from-bytes": b"15000000", "cut-from-bytes": b"15000001"}),
         5: (b"last", b"", {}),
     }
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("message.timestamp.before.max.ms", "0", r"message\.timestamp\.before\.max\.ms"),
+        ("max.message.bytes", "10", "size"),
+    ],
+)
+def test_a_topic_that_takes_no_message_of_the_monitor_ends_it_soon_with_the_cause(
+    kafka, exactly_once, name, value, text
+):
+    send(kafka, b"1")
+    set_topic(kafka.cluster, names.BEATS, name, value)
+    # A group of its own: a broker that refuses times refuses the ends of transactions, too, and waits to write them.
+    with Source(kafka.cluster, f"g-{name}") as source, Sink(kafka.cluster, exactly_once=exactly_once) as sink:
+        polled, began_s = take(source), time.monotonic()
+        with pytest.raises(FatalError, match=rf"ecg\.beats: .*{text}"):
+            sink.publish(beats(b"of this monitor"), positions_after(polled), source, polled.epoch)
+        assert time.monotonic() - began_s < LIMIT_S / 4
 
 
 def test_a_missing_topic_is_named(kafka):

@@ -40,11 +40,16 @@ SETTINGS = {
 }
 
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
+_INVALID = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP}
+_INVALID_HINT = (
+    " (for its time: message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic, and the clock of "
+    "this machine; or it has no key and the topic is compacted)"
+)
 # Of a message: too large, or of records that the topic does not take. Other errors pass.
 _PERMANENT = {
-    *_TOO_LARGE, KafkaError.TOPIC_EXCEPTION,
+    *_TOO_LARGE, *_INVALID, KafkaError.TOPIC_EXCEPTION,
     KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, KafkaError.POLICY_VIOLATION, KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
-    KafkaError.INVALID_RECORD, *DENIED,
+    *DENIED,
 }  # fmt: skip
 
 Headers = list[tuple[str, bytes]]
@@ -136,6 +141,11 @@ class Sender:
         self._poll()  # a delivered message counts until its report has been handled
         return len(self.producer)
 
+    def take_reports(self) -> None:
+        """Handle the reports of messages that the broker has refused; an error of the producer itself is not raised."""
+        with contextlib.suppress(KafkaException, RuntimeError):
+            self.producer.poll(0)
+
     def check(self) -> None:
         """Raise the failure of a message sent earlier, if there is one.
 
@@ -213,12 +223,14 @@ class Sender:
         if error is not None:
             self._failed += 1
             if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
-                self.refused = f"{message.topic()}: {error.str()}{self._about_size(error)}"
+                self.refused = f"{message.topic()}: {error.str()}{self._hint(error)}"
                 self.is_permanent = self.is_permanent or error.code() in _PERMANENT
                 self._denied = error if error.code() in DENIED else None
 
-    def _about_size(self, error: KafkaError) -> str:
-        """Return what helps where a message is too large: most often it is the batch that it is in."""
+    def _hint(self, error: KafkaError) -> str:
+        """Return what helps: where a message is too large, most often it is the batch that it is in."""
+        if error.code() in _INVALID:
+            return _INVALID_HINT
         if error.code() not in _TOO_LARGE:
             return ""
         size = self.cluster.properties.get("batch.size", SETTINGS["batch.size"])

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from beatwire.errors import FatalError
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.publishing.patience import OUTAGE_S, SLICE_S, Patience, StaleError
@@ -191,18 +191,23 @@ class Transactions:
             self.sender.close()
 
     def raise_if_permanent(self, error: KafkaException) -> None:
-        """Raise an error that does not pass.
+        """Raise an error that does not pass; the producer is discarded: to close it may not return.
 
         Raises
         ------
         UserError, FatalError
             This client may not do it, or the broker refuses a message.
         """
-        self.raise_if_denied(error)
-        if self.sender.is_permanent:
-            raise FatalError(
-                f"kafka: expected {self._cluster} to accept every message; got {self.sender.refused}"
-            ) from error
+        self.sender.take_reports()  # they may wait: the first call that fails is often another one
+        try:
+            self.raise_if_denied(error)
+            if self.sender.is_permanent:
+                raise FatalError(
+                    f"kafka: expected {self._cluster} to accept every message; got {self.sender.refused}"
+                ) from error
+        except (UserError, FatalError):
+            self.discard()
+            raise
 
     def raise_if_denied(self, error: KafkaException) -> None:
         """Raise UserError if this client may not do it; the message names the topics, as the brokers state them."""
