@@ -257,3 +257,21 @@ def test_a_tick_looks_at_no_open_alert_that_does_not_change(ward: Ward) -> None:
     acknowledge(ward, begun)
     ward.tick()
     assert states(ward.published) == [("asystole", "ack")]
+
+
+def test_what_the_log_has_lost_is_published_again_as_it_is_and_once(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    acknowledge(ward, begun)
+    ward.tick()
+    (taken,) = ward.published
+    ward.lifecycle.repeat = True
+    ward.tick()
+    assert ward.published == [taken]
+    ward.tick()
+    assert ward.published == []
+    ward.lifecycle.repeat = True
+    ward.tick(beats=[("bed", 600)])
+    assert [message["state"] for message in ward.published] == ["ack", "off"]
+    ward.lifecycle.repeat = True
+    ward.tick()
+    assert ward.published == [], "what is off is not lost"

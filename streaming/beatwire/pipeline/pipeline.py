@@ -139,6 +139,11 @@ class Pipeline(Graph):
         """Raise an alert with the next tick, for each partition of which samples were deleted before they were read."""
         self.lifecycle.state.expired.update(expired)
 
+    def repeat_alerts(self) -> int:
+        """Publish the alerts that are not off as they are with the next tick; return their number."""
+        self.lifecycle.state.repeat = True
+        return len(self.lifecycle.state.alerts.by_id)
+
     def change_limits(self, changes: Sequence[LimitChange]) -> None:
         """Take changes of the limits of streams; each is in force from a time of the broker on."""
         self.limits.add(changes)

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
 from beatwire.records.feed import Watched
@@ -49,6 +49,9 @@ class Graph(Protocol):
     def count_partitions(self, counts: Sequence[int]) -> None:
         """Take the numbers of partitions that the topic of samples has had, the present one last."""
 
+    def repeat_alerts(self) -> int:
+        """Publish the alerts that are not off as they are with the next tick; return their number."""
+
     def report_expired(self, expired: Mapping[int, Expired]) -> None:
         """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
 
@@ -81,6 +84,13 @@ class Staff(Protocol):
     def partitions(self) -> int:
         """Return the number of partitions of the samples; 0: unknown."""
 
+    @property
+    def changes(self) -> list[LimitChange]:
+        """Return the changes of limits that a graph keeps, those of a stream in order."""
+
+    def take_lost(self) -> set[str]:
+        """Return the topics that have lost messages since the last call, of those that should keep them."""
+
     def wait(self, stop: threading.Event) -> bool:
         """Wait until every change is read that may concern a chunk received so far; return False if `stop` is set."""
 
@@ -96,6 +106,7 @@ class NoStaff:
 
     silent_s = None
     partitions = 0
+    changes: ClassVar[list[LimitChange]] = []
 
     @property
     def watched(self) -> Watched:
@@ -104,6 +115,10 @@ class NoStaff:
 
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []
+
+    def take_lost(self) -> set[str]:
+        """Return none."""
+        return set()
 
     def wait(self, stop: threading.Event) -> bool:
         """Return True at once."""

@@ -37,6 +37,7 @@ from beatwire.service.observing.logs import log_clocks, log_event, log_expired
 from beatwire.service.observing.tick_log import TickLog
 from beatwire.service.observing.unusable import UnusableLog
 from beatwire.service.process_tuning import MemoryReturn
+from beatwire.service.restoring import Restoring
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
 _MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
@@ -106,7 +107,7 @@ class Monitor:
         self._staff: Staff = NoStaff() if staff is None else staff
         self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
-        self._ended = EndedAlerts(keep_ended_s)
+        self._ended, self._restoring = EndedAlerts(keep_ended_s), Restoring(source.cluster, self._staff, graph)
         self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
@@ -163,12 +164,12 @@ class Monitor:
             return
         self._graph.change_limits(self._staff.take_all_changes() if self._is_new else self._staff.take_changes())
         self._is_new = False
-        while self._staff.rejected:
-            self._unusable.add(self._staff.rejected.pop(0))
+        self._unusable.take(self._staff.rejected)
         self._count_partitions()
         if not polled.replay:
             if not self._adopted and not self._adopt_alerts(stop):
                 return
+            self._restoring.turn()
             self._graph.acknowledge(self._staff.take_acks())
             if polled.expired:
                 self._graph.report_expired(polled.expired)

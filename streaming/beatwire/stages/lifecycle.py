@@ -65,6 +65,7 @@ class State:
     given      id -> its acknowledgement, of all alerts: a group that begins anew raises them again
     ignored    acknowledgements for streams of this worker of no open alert, or of another stream's
     expired    partition -> what retention deleted before it was read, and has not been published
+    repeat     all alerts are to be published again as they are: the log has lost some
     feed_newest_us  arrival of the newest chunk of any stream; 0: unknown, or another worker watches the feed
     scanned_us time of the last search for what the clock decides
     unseen     streams of alerts from the log that have not been seen
@@ -78,6 +79,7 @@ class State:
     acks: list[Acknowledgement] = field(default_factory=list)
     given: dict[str, Acknowledgement] = field(default_factory=dict)
     expired: dict[int, Expired] = field(default_factory=dict)
+    repeat: bool = False
     feed_newest_us: int = 0
     ignored: int = 0
     scanned_us: int = 0
@@ -90,10 +92,11 @@ class State:
 
 
 def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
-    """Apply acknowledgements, the transitions of the rules, and what is due, in this order."""
+    """Repeat what the log has lost; apply acknowledgements, transitions of the rules, what is due, in this order."""
     tick, kept, s = alerts.beats, state.alerts, state.settings
     kept.find_streams(len(tick.aligned.anchors))
-    published: list[dict[str, Any]] = []
+    published = [one.message for one in kept.by_id.values()] if state.repeat else []
+    state.repeat = False
     audit = [record for row in tick.aligned.limits for record in limit_records(state.limits, state.audited, row, tick)]
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)

@@ -24,6 +24,9 @@ class QuietGraph:
 
     def count_partitions(self, counts: Sequence[int]) -> None: ...
 
+    def repeat_alerts(self) -> int:
+        return 0
+
     def report_expired(self, expired: Mapping[int, Expired]) -> None: ...
 
     def watch_feed(self, watched: Watched, newest_us: int) -> None: ...

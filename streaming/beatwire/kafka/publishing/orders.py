@@ -6,7 +6,7 @@ In: a cluster, and what is entered. Out: messages that the broker has stored. No
 import contextlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from beatwire.alerts.limits import check_limits
@@ -121,6 +121,37 @@ def change_limits(
     own = next((k for k, one in enumerate(entries) if (one["by"], one["at_us"]) == (by, at_us)), 0)
     # The broker keeps the change before this one for half an hour at least (`topics.TOPICS`).
     return entries[own - 1] if own and entries[own - 1]["limits"] != entry["before"] else None
+
+
+def restore_limits(cluster: Cluster, changes: Iterable[LimitChange]) -> list[str]:
+    """Publish again the limits that are in force of streams of which the topic has no message any more.
+
+    A worker that reads only these messages decides as this one does, since before they came.
+
+    Parameters
+    ----------
+    changes
+        What was read while the topic had it, those of a stream in order.
+
+    Returns
+    -------
+    list of str
+        The streams.
+
+    Raises
+    ------
+    UserError
+        This client may not write to the topic.
+    FatalError
+        The broker did not store them.
+    """
+    newest = {change.stream: change for change in changes}
+    there = {record.key for record in read_records(cluster, names.SETTINGS)}
+    lost = [change for change in newest.values() if change.limits and change.stream.encode() not in there]
+    for change in lost:
+        entry = limits_entry(change.stream, change.limits, change.limits, change.by, change.at_us)
+        _publish(cluster, names.SETTINGS, change.stream, encode_entry(entry), limits_headers(entry))
+    return [change.stream for change in lost]
 
 
 def _read_entries(cluster: Cluster, stream: str, defaults: tuple[float, ...]) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """What staff enter, read by every worker outside the group: acknowledgements, and limits of streams.
 
 In: all of ``ecg.acks`` and ``ecg.settings``. Out: the acknowledgements that are new, the changes of limits in order.
-State: a thread with a follower, another that watches the feed, the last acknowledgement of each alert, the last changes
-of each stream.
+State: threads with a follower, a watch over the feed and one over what topics lose, the last acknowledgement of each
+alert, the last changes of each stream.
 
 A change of limits is in force for the chunks that the broker receives ``EFFECT_S`` after it. So a worker must not
 decide about such a chunk before it has read the change. The thread requests the ends of the topics every tenth of a
@@ -25,6 +25,7 @@ from beatwire.kafka.reading.feed_watch import FeedWatch
 from beatwire.kafka.reading.follower import BEGINNING, Follower
 from beatwire.kafka.reading.newest import Read, place_of
 from beatwire.kafka.reading.record import Record
+from beatwire.kafka.reading.removed import Removed
 from beatwire.kafka.rights import check_visible
 from beatwire.records import Acknowledgement, LimitChange
 from beatwire.records.feed import Watched
@@ -33,6 +34,7 @@ from beatwire.wire.fields import Unusable
 from beatwire.wire.staff import decode_ack, decode_limits
 
 EFFECT_S = 0.3
+KEPT = names.ALERTS, names.SETTINGS, names.AUDIT  # no message of these may be lost, but by compaction
 MOST_ACKS = 100_000  # that are kept for alerts of streams that this worker will take over; the oldest are dropped
 MOST_REJECTED = 100
 _INTERVAL_S = 0.1  # between two requests for the ends
@@ -65,7 +67,7 @@ class StaffReader:
         self._changes: dict[str, list[Read[LimitChange]]] = {}  # by stream, those that a graph keeps
         self._new_changes: dict[str, list[Read[LimitChange]]] = {}  # those of them that no call has returned
         self.rejected: list[Unusable] = []
-        self._feed = FeedWatch(cluster)
+        self._feed, self._removed = FeedWatch(cluster), Removed(cluster, KEPT)
         self._acks: dict[str, Acknowledgement] = {}
         self._new_acks: list[Acknowledgement] = []
         self._checked_s = time.monotonic()  # when it was asked whether the topics may be seen
@@ -75,7 +77,11 @@ class StaffReader:
         self._failure: BaseException | None = None
         self._threads = [
             threading.Thread(target=self._guard, args=(run,), name=name, daemon=True)
-            for name, run in (("staff-reader", self._read), ("feed-watch", lambda: self._feed.run(self._stop)))
+            for name, run in (
+                ("staff-reader", self._read),
+                ("feed-watch", lambda: self._feed.run(self._stop)),
+                ("kept-topics", lambda: self._removed.run(self._stop)),
+            )
         ]
 
     def __enter__(self) -> Self:
@@ -152,6 +158,10 @@ class StaffReader:
     def partitions(self) -> int:
         """Return the number of partitions of the samples; 0: unknown."""
         return self._feed.partitions
+
+    def take_lost(self) -> set[str]:
+        """Return the topics of `KEPT` that have lost messages since the last call."""
+        return self._removed.take()
 
     def take_changes(self) -> list[LimitChange]:
         """Return the changes of limits that no earlier call has returned, those of a stream in order."""
@@ -242,6 +252,8 @@ class StaffReader:
         known = self._changes.setdefault(change.stream, [])
         if one in known or (len(known) == MOST_CHANGES and one.time_us < known[0].time_us):
             return
+        if any(_is_same(change, other.content) for other in known):
+            return
         is_newest = (place := place_of(one, known)) == len(known)
         known.insert(place, one)
         # A worker without partitions takes none. One that is not the newest is not in force any more.
@@ -249,6 +261,12 @@ class StaffReader:
         new += [one] if is_newest else []
         for kept in (known, new):
             del kept[:-MOST_CHANGES]
+
+
+def _is_same(change: LimitChange, other: LimitChange) -> bool:
+    """Return whether a change is another one, written again because the topic had lost it (`orders.restore_limits`)."""
+    is_repeated = (change.by, change.at_us, change.limits) == (other.by, other.at_us, other.limits)
+    return is_repeated and change.before == change.limits
 
 
 def _in_order(changes: Mapping[str, list[Read[LimitChange]]]) -> list[LimitChange]:

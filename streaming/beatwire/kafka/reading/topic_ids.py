@@ -1,6 +1,6 @@
 """The ids that a broker gives to topics: one that was deleted and created anew has another.
 
-In: names. Out: ids. No state. Nothing waits: a broker that knows no ids may not answer.
+In: names. Out: ids. No state. Nothing waits unless it is told to: a broker that knows no ids may not answer.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,12 +15,12 @@ def request_ids(admin: AdminClient, names: Collection[str], timeout_s: float) ->
     return dict(admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout_s))
 
 
-def answered_ids(asked: Mapping[str, "Future[TopicDescription]"]) -> dict[str, str]:
-    """Return name -> id of what has been answered, without the topics of which the broker gave none."""
+def answered_ids(asked: Mapping[str, "Future[TopicDescription]"], wait_s: float = 0.0) -> dict[str, str]:
+    """Return name -> id of what is answered within `wait_s` each, without the topics of which the broker gave none."""
     ids: dict[str, str] = {}
     for name, future in asked.items():
         try:
-            ids[name] = str(future.result(0).topic_id)
+            ids[name] = str(future.result(wait_s).topic_id)
         except (KafkaException, TimeoutError):  # missing, or no answer
             continue
     return ids

@@ -33,6 +33,11 @@ class UnusableLog:
         self._said: dict[int, None] = {}
         self._minute, self._lines = -1, 0
 
+    def take(self, found: list[Unusable]) -> None:
+        """Count and log all messages of a list, and remove them from it: another thread may append to it."""
+        while found:
+            self.add(found.pop(0))
+
     def add(self, found: Unusable) -> None:
         """Add a message; one that was said before is the same and is not counted again."""
         name = hash(found)
