@@ -98,7 +98,7 @@ def test_an_edf_file_that_is_cut_or_was_not_closed_is_said(tmp_path: Path) -> No
     assert recording.samples.shape == (1, 3400)
     assert recording.notes == ("its header states no length: it holds 17 s", left)
     path.write_bytes(content[:300])
-    assert message_of(path).startswith("c.edf: expected an EDF or BDF file; got")
+    assert message_of(path) == "c.edf: expected an EDF or BDF file; got: 300 bytes of a header of 512"
 
 
 def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
@@ -160,3 +160,14 @@ def test_a_line_end_in_the_texts_of_an_edf_header_makes_it_no_table(at: int, tmp
     content = (tmp_path / "e.edf").read_bytes()
     (tmp_path / "e.edf").write_bytes(content[:at] + b"\n" + content[at + 1 :])
     assert np.array_equal(read_recording(tmp_path / "e.edf").samples[0], values)
+
+
+@pytest.mark.parametrize("field", [b"        ", b"-200    ", b"2e2     ", b"\x18 < .   "])
+def test_a_signal_without_its_number_of_samples_is_one_error(field: bytes, tmp_path: Path) -> None:
+    signals = [Raw(name, "uV", np.arange(1000) % 77, ("-32768", "32767")) for name in ("II", "V5")]
+    write_raw_edf(tmp_path / "e.edf", signals, 5)
+    content = bytearray((tmp_path / "e.edf").read_bytes())
+    content[256 + 2 * 216 + 8 : 256 + 2 * 216 + 16] = field
+    (tmp_path / "e.edf").write_bytes(content)
+    got = f"in a data record in its header; got {field!r}"
+    assert message_of(tmp_path / "e.edf") == f"e.edf: expected the samples of 'V5' {got}"

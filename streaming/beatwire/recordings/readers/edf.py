@@ -65,7 +65,11 @@ def read(path: Path) -> Signals:
     try:
         with path.open("rb") as file:
             written = file.read(256)
-            written += file.read(256 * _count(where, written[252:256]))
+            more = 256 * _count(where, written[252:256])
+            written += file.read(more)
+        if len(written) < 256 + more:
+            got = f"{len(written)} bytes of a header of {256 + more}"
+            raise UserError(f"{where}: expected an EDF or BDF file; got: {got}")
         head, notes = _with_ranges(_corrected(written))
         records = _records(where, head, path.stat().st_size)
         with warnings.catch_warnings():
@@ -88,13 +92,13 @@ def read(path: Path) -> Signals:
     if rest := path.stat().st_size - len(head) - records.held * records.bytes_each:
         notes += (f"left out: {rest} bytes behind its last whole data record",)
     has_to = head[192:197].upper() in (b"EDF+D", b"BDF+D")
-    times, more = in_order(where, record_times(onsets, records.duration_s), has_to=has_to)
+    times, said = in_order(where, record_times(onsets, records.duration_s), has_to=has_to)
     gaps = gaps_in(times, has_to=has_to)
     if gaps:
         signals = [_with_gaps(signal, times.onsets_s, [*gaps], records) for signal in signals]
         seconds = sum(gaps.values())
-        more += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {seconds:.3g} s without samples",)
-    return Signals(where, path.stem, tuple(signals), (*notes, *more), many=True)
+        said += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {seconds:.3g} s without samples",)
+    return Signals(where, path.stem, tuple(signals), (*notes, *said), many=True)
 
 
 def _corrected(head: bytes) -> bytes:
@@ -137,14 +141,19 @@ def _finite(text: str) -> float | None:
 
 def _records(where: str, head: bytes, size: int) -> _Records:
     """Return what the header states of its data records; raise UserError if it is none, or the file holds fewer."""
-    stated, seconds = _number(where, head[236:244], "number", int), _number(where, head[244:252], "duration", float)
+    stated = _number(where, head[236:244], "number of its data records", int)
+    seconds = _number(where, head[244:252], "duration of its data records", float)
     if not 0 < seconds < LONGEST_GAP_S:
         raise UserError(f"{where}: expected a duration of its data records above 0 s; got {seconds:g} s")
     count = int(head[252:256])
     width = 3 if head[:1] == b"\xff" else 2
     at = 256 + count * sum(_WIDTHS[:-1])
-    samples = [int(head[at + 8 * k : at + 8 * k + 8]) for k in range(count)]
     labels = [head[256 + 16 * k : 272 + 16 * k].decode("latin-1").strip() for k in range(count)]
+    fields = [head[at + 8 * k : at + 8 * k + 8] for k in range(count)]
+    samples = [
+        int(_number(where, field, f"samples of {label!r} in a data record", _count_of))
+        for label, field in zip(labels, fields, strict=True)
+    ]
     held = (size - len(head)) // max(1, sum(samples) * width)
     if held < max(1, stated):
         raise UserError(f"{where}: expected {max(1, int(stated))} data records of {seconds:g} s; got {held}")
@@ -163,7 +172,14 @@ def _number(where: str, field: bytes, of: str, kind: Callable[[bytes], float]) -
     try:
         return kind(field)
     except ValueError:
-        raise UserError(f"{where}: expected the {of} of its data records in its header; got {field!r}") from None
+        raise UserError(f"{where}: expected the {of} in its header; got {field!r}") from None
+
+
+def _count_of(field: bytes) -> int:
+    """Return a number that is not negative."""
+    if not field.strip().isdigit():
+        raise ValueError
+    return int(field)
 
 
 def _signal(signal: Any) -> Signal:
