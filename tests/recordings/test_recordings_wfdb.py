@@ -231,3 +231,22 @@ def test_samples_behind_a_skew_that_a_file_holds_are_read(tmp_path: Path) -> Non
     (tmp_path / "s.dat").write_bytes(digital.tobytes())
     (tmp_path / "s.hea").write_text(f"s 1 250 {N - 9}\ns.dat 16:9 200 16 0 0 0 0 II\n")
     assert np.array_equal(read_recording(tmp_path / "s").samples[0], digital[9:])
+
+
+@pytest.mark.parametrize(("unit", "name"), [("mmHg", "ABP"), ("mV", "V2")])
+def test_a_signal_of_another_quantity_takes_the_place_of_no_lead(unit: str, name: str, tmp_path: Path) -> None:
+    samples = np.random.default_rng(1).integers(-900, 900, (500, 2)).astype("<i2")
+    for segment, second in (("a", "mV 12 0 0 0 0 V5"), ("b", f"{unit} 12 0 0 0 0 {name}")):
+        (tmp_path / f"{segment}.dat").write_bytes(samples.tobytes())
+        lines = [f"{segment}.dat 16 200/mV 12 0 0 0 0 II", f"{segment}.dat 16 200/{second}"]
+        (tmp_path / f"{segment}.hea").write_text("\n".join([f"{segment} 2 250 500", *lines]) + "\n")
+    (tmp_path / "r.hea").write_text("r/2 2 250 1000\na 500\nb 500\n")
+    recording = read_recording(tmp_path / "r")
+    assert recording.leads == ("II", "V5")
+    assert np.array_equal(recording.samples[:, :500], samples.T)
+    if name == "ABP":
+        assert (recording.samples[1, 500:] == NO_VALUE).all()
+        assert recording.notes == ("left out: ABP",)
+    else:
+        assert np.array_equal(recording.samples[:, 500:], samples.T)
+        assert recording.notes == ("segment b: V2 is taken as V5, the lead at its place",)

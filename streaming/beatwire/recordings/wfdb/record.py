@@ -8,7 +8,7 @@ A record of segments is one recording: each segment is read by its own header, o
 layout (a first segment of length 0), or of all segments; a lead has no value in a segment that lacks it, nor in a gap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -143,10 +143,12 @@ def _of_segments(
             raise UserError(f"{where}: expected {frames} samples in segment {name}; its header states {segment.frames}")
         if segment.frames > frames:
             notes.append(f"segment {name}: {segment.frames - frames} samples at its end are not part of the record")
+        signals = segment.signals(rate_hz)
         if not layout:
-            names, more = _as_before(name, names, tuple(pieces))
+            before = {lead: parts[0][1].uv_per_value is not None for lead, parts in pieces.items()}
+            names, more = _as_before(name, names, [signal.uv_per_value is not None for signal in signals], before)
             notes += more
-        for lead, signal in zip(names, segment.signals(rate_hz), strict=True):
+        for lead, signal in zip(names, signals, strict=True):
             cut = Signal(
                 lead, signal.rate_hz, round(frames * signal.rate_hz / rate_hz), signal.uv_per_value, signal.read
             )
@@ -159,11 +161,11 @@ def _of_segments(
     strange = [lead for lead in pieces if layout and lead not in layout]
     if strange:
         notes.append(f"not in its layout: {', '.join(strange)}")
-    signals = [_one(lead, parts, rate_hz, start) for lead, parts in pieces.items() if parts]
-    rates = [s.name for s in signals if len({p.rate_hz for _, p in pieces[s.name]}) > 1]
+    whole = tuple(_one(lead, parts, rate_hz, start) for lead, parts in pieces.items() if parts)
+    rates = [one.name for one in whole if len({p.rate_hz for _, p in pieces[one.name]}) > 1]
     if rates:
         notes.append(f"of several rates, brought to the highest by linear interpolation: {', '.join(rates)}")
-    return tuple(signals), tuple(notes), segments
+    return whole, tuple(notes), segments
 
 
 def _damaged(segments: Sequence[_Segment]) -> tuple[str, ...]:
@@ -181,17 +183,18 @@ def _one(name: str, parts: Sequence[tuple[int, Signal]], rate_hz: float, frames:
     return joined([(start * frame, part) for start, part in parts], name, rate_hz * frame, frames * frame)
 
 
-def _as_before(name: str, names: tuple[str, ...], before: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+def _as_before(
+    name: str, names: tuple[str, ...], are_volts: Sequence[bool], before: Mapping[str, bool]
+) -> tuple[tuple[str, ...], list[str]]:
     """Return the leads of a segment by the names of those before it, and a note where it names one otherwise.
 
     Without a layout all segments should have the same signals in one order. So a lead that none before it has takes the
-    place of the one at its number, if the segment has no lead of that name.
+    place of the one at its number, if the segment has no lead of that name and both are voltages, or neither is.
     """
-    if not before:
-        return names, []
-    result, notes = list(names), []
+    result, notes, places = list(names), [], list(before)
     for k, lead in enumerate(names):
-        if lead not in before and k < len(before) and before[k] not in names:
-            result[k] = before[k]
-            notes.append(f"segment {name}: {lead} is taken as {before[k]}, the lead at its place")
+        at = places[k] if k < len(places) else lead
+        if lead not in before and at not in names and before[at] == are_volts[k]:
+            result[k] = at
+            notes.append(f"segment {name}: {lead} is taken as {at}, the lead at its place")
     return tuple(result), notes
