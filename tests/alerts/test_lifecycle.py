@@ -55,6 +55,17 @@ def test_an_acknowledgement_of_no_open_alert_or_of_another_stream_is_ignored_and
     assert ward.lifecycle.ignored == 2, "a repetition changes nothing"
 
 
+def test_of_the_acknowledgements_that_are_kept_the_oldest_are_dropped(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "MOST_GIVEN", 3)
+    begun = in_asystole(ward)
+    for k in range(5):
+        acknowledge(ward, begun, alert=f"{k:032d}")
+    ward.tick()
+    assert list(ward.lifecycle.given) == [f"{k:032d}" for k in (2, 3, 4)]
+
+
 @pytest.mark.parametrize(("received_us", "state"), [(0, "ack"), (9_000_000, "ack"), (1_000_000, "on")])
 def test_an_acknowledgement_that_is_older_than_its_alert_does_not_count(
     ward: Ward, received_us: int, state: str

@@ -128,14 +128,3 @@ assert not {"torch", "cupy", "cudf"} & set(sys.modules)
     folders = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     run([sys.executable, "-B", "-c", program], tmp_path, **folders)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("module", ["beatwire", "beatwire.cli.main"])
-def test_help_and_errors_of_arguments_load_nothing_heavy(module: str, tmp_path: Path) -> None:
-    program = f"""
-import sys
-import {module}
-heavy = {{"numba", "numpy", "pandas", "pyarrow", "scipy", "streamz", "confluent_kafka", "pydantic"}} & set(sys.modules)
-assert not heavy, heavy
-"""
-    run([sys.executable, "-c", program], tmp_path)

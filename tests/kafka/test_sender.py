@@ -9,7 +9,7 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.wire import names
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, TopicPartition
 
 NOWHERE = Cluster("127.0.0.1:1")
 
@@ -58,8 +58,13 @@ def test_only_an_error_that_would_come_again_is_permanent(code, is_permanent):
 
 
 def test_marks_wait_for_room_in_the_buffer_as_messages_do():
-    with MockKafka() as kafka, Sender(kafka.cluster, {"queue.buffering.max.messages": 2, "linger.ms": 1}) as sender:
-        sender.mark({names.BEATS: [0, 1, 2, 3, 0, 1, 2, 3]})
+    with MockKafka() as kafka:
+        with Sender(kafka.cluster, {"queue.buffering.max.messages": 2, "linger.ms": 1}) as sender:
+            sender.mark({names.BEATS: [0, 1, 2, 3, 0, 1, 2, 3]})
+        partitions = [TopicPartition(kafka.cluster.topic(names.BEATS), number) for number in range(4)]
+        consumer = kafka.cluster.consumer({"group.id": "marks"})
+        assert [consumer.get_watermark_offsets(one, timeout=10)[1] for one in partitions] == [2, 2, 2, 2]
+        consumer.close()
 
 
 @pytest.mark.parametrize(("properties", "size"), [({}, 1_000_000), ({"batch.size": "20000"}, 20_000)])

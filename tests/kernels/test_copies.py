@@ -27,3 +27,6 @@ def test_a_copy_has_every_byte_and_nothing_behind_it(rows: int, count: int) -> N
 def test_arrays_that_are_not_contiguous_are_copied_too() -> None:
     source = np.arange(2 * copies.WORTH, dtype=np.int32).reshape(2, -1).T
     np.testing.assert_array_equal(copies.copied(source), source)
+    target = np.zeros_like(source, order="F")
+    copies.copy_into(target, np.ascontiguousarray(source))
+    np.testing.assert_array_equal(target, source)

@@ -182,6 +182,7 @@ def test_a_browser_chooses_its_part_of_the_ward(page: Dashboard) -> None:
         ('{"type": "ward", "query": "\\n", "offset": 0, "limit": 1}', "ward: expected query"),
         ('{"type": "ward", "query": "", "offset": -1, "limit": 1}', "ward: expected offset"),
         ('{"type": "ward", "query": "", "offset": 0, "limit": 1000000}', "ward: expected limit of 0-200"),
+        ('{"type": "ward", "query": "", "offset": 0, "limit": true}', "ward: expected limit of 0-200"),
         ('{"type": "watch", "streams": "bed-1"}', "watch: expected at most 64"),
         ('{"type": "watch", "streams": ["a", "b"], "leads": "all"}', "watch: expected at most 1"),
         ('{"type": "watch", "streams": [], "leads": "some"}', "watch: expected leads"),
