@@ -8,6 +8,7 @@ from beatwire.recordings.synthetic.person import UV_PER_UNIT, synthesise
 from beatwire.wire import decode_chunk
 from beatwire_producers.devices.chunks import Stream
 from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.places import Placer
 from device_packets import START_S, Device
 from draws import draws
 from hypothesis import example, given, settings
@@ -164,3 +165,22 @@ def test_times_that_are_wrong_by_a_packet_or_two_refuse_no_device_that_counts(ji
     for _, packet in device.sent():
         stream.add(packet)
     assert (stream.sums().holes, stream.sums().sessions) == (0, 1)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    st.sampled_from([1, 2, 5, 10]), st.sampled_from([-1.0, 0.5, 1.0, 60.0]), st.floats(0.0, 0.04), st.integers(0, 99)
+)
+@example(1, 1.0, 0.04, 0)
+@example(10, 60.0, 0.04, 1)
+def test_a_clock_that_is_set_makes_no_hole_however_late_its_packet_is(
+    size: int, set_s: float, late_s: float, seed: int
+) -> None:
+    rng, placer, arrival_s = np.random.default_rng(seed), Placer(Description("bed-1", rate_hz=HZ, uv=1.0)), START_S
+    placed = []
+    for k in range(0, 5000, size):
+        arrival_s = max(arrival_s + 1e-4, START_S + (k + size) / HZ + rng.uniform(0.0, late_s))
+        time_s = START_S + k / HZ + (set_s if k >= 2500 else 0.0)
+        placed += placer.place(Packet(np.arange(k, k + size, dtype=np.int16)[None], arrival_s, time_s))
+    placed += placer.close()
+    assert [one.first for one in placed] == list(range(0, 5000, size))

@@ -12,6 +12,7 @@ from beatwire.wire import decode_chunk
 from beatwire_producers.devices.chunks import Message, Stream
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placer
+from beatwire_producers.devices.rates import sure_rate
 from beatwire_producers.devices.reading import Reading
 from draws import draws
 from hypothesis import assume, given, settings
@@ -46,6 +47,11 @@ def test_a_rate_is_right_within_three_percent_however_packets_arrive(
             placer.place(Packet(sent.samples, arrival_s + 0.001 * packet_s, count=sent.count))
     assert placer.rate_hz is not None
     assert abs(placer.rate_hz / rate_hz - 1) < 0.03
+
+
+def test_a_stall_at_the_end_of_what_came_is_waited_out() -> None:
+    arrivals_s = [1.07, 2.07, 3.03, 4.01, 5.1, 6.08, 15.9, 15.901]  # all together they look like 512 Hz
+    assert sure_rate(Description("x"), [packet(k, 500, NOW_S + at) for k, at in enumerate(arrivals_s)]) is None
 
 
 def test_packets_that_come_seldom_are_waited_for_and_that_is_said() -> None:

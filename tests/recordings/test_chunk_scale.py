@@ -250,3 +250,10 @@ def test_numbers_that_have_lost_their_sign_are_said_to_have(
     said = [note for note in live(values, cuts, **options)[2] if "without their sign" in note]
     assert len(set(said)) == (lost == "sign")
     assert all(f"{2**bits - 6:,} for -6" in note for note in said)
+
+
+def test_a_code_for_no_value_is_none_in_numbers_that_shrink_on_the_scale() -> None:
+    notes: list[str] = []
+    scale = ChunkScale(FS, ["II"], 0.5, False, 1.0, notes.append)
+    assert scale.samples(np.array([[100.0, NO_VALUE, -100.0]]), 0).tolist() == [[50, NO_VALUE, -50]]
+    assert notes == ['-32768 is taken for "no value"']
