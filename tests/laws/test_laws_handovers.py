@@ -49,7 +49,7 @@ def offset_of_one_tick(self: TickLog, partition: int, tick: int, otherwise: int 
     [
         (TickLog, "offset", offset_of_one_tick, 16),  # forgets the replay of what was taken over
         (WaitingRoom, "oldest_tick", lambda _, __, default: default, 27),  # forgets chunks that wait for a bank
-        (TimeMarks, "before", lambda _, ticks: ticks, 12),  # forgets what outlasts a restart
+        (TimeMarks, "before", lambda _, ticks: ticks, 13),  # forgets what outlasts a restart
         (Starts, "at_or_before", lambda _, __, tick: tick, 163),  # lets a replay begin with a stranger
     ],
     ids=["taken over", "waiting", "outlasts a restart", "stranger"],

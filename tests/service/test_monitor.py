@@ -60,9 +60,51 @@ def test_a_commit_contains_the_start_of_the_tick_from_which_a_successor_replays(
     assert [at for _, at in ticks.published] == [
         {0: Position(12, 10)},
         {0: Position(13, 10)},
-        {0: Position(16, 12)},
-        {0: Position(17, 13)},
+        {0: Position(16, 10)},
+        {0: Position(17, 12)},
     ]
+
+
+class Begun(Ticks):
+    """Notes what ticks are begun with."""
+
+    def __init__(self, *ticks):
+        super().__init__(*ticks)
+        self.begun = []
+
+    def begin_tick(self, positions, source, epoch):
+        self.begun.append(positions)
+
+
+def test_a_tick_is_begun_with_what_it_commits_unless_a_successor_has_to_know_more_after_it():
+    class Later(Graph):
+        """Opens a bank in its second tick; its fourth makes a successor replay from the second on."""
+
+        @property
+        def open_banks(self):
+            return frozenset({(250.0, 1)} if len(self.calls) > 3 else ())
+
+        def rewind_tick(self, partition):
+            return (0 if partition else super().rewind_tick(partition)) if len(self.calls) <= 5 else 1
+
+    ticks = Begun(
+        *[
+            replace(polled(text, 10 + k), start={0: 10 + k, 1: 7}, positions={0: 11 + k})
+            for k, text in enumerate("abcde")
+        ]
+    )
+    run(ticks, Later(reach=1))
+    published = [positions for _, positions in ticks.published]
+    assert [a is b for a, b in zip(ticks.begun, published, strict=True)] == [True, False, True, False, True]
+    none, one = frozenset(), frozenset({(250.0, 1)})
+    expected = [(11, 10, none), (12, 11, one), (13, 11, one), (14, 11, one), (15, 11, one)]
+    assert published == [{0: Position(offset, rewind, banks=banks)} for offset, rewind, banks in expected]
+
+
+def test_a_replay_an_empty_tick_and_a_large_one_are_not_begun_before_they_are_computed():
+    ticks = Begun(polled("a", 10, replay=True), polled("b" * 16_385, 11), polled("", 11 + 16_385))
+    run(ticks, Graph())
+    assert ticks.begun == []
 
 
 def test_the_messages_of_a_tick_are_freed_before_the_next_is_taken():
@@ -82,10 +124,10 @@ def test_the_messages_of_a_tick_are_freed_before_the_next_is_taken():
     assert len(origins) == 3
 
 
-def test_a_graph_without_state_rewinds_to_the_commit_itself():
+def test_a_graph_without_state_rewinds_to_its_last_tick():
     ticks = Ticks(polled("ab", 10), polled("c", 12))
     run(ticks, Graph(reach=0))
-    assert [at for _, at in ticks.published] == [{0: Position(12, 12)}, {0: Position(13, 13)}]
+    assert [at for _, at in ticks.published] == [{0: Position(12, 10)}, {0: Position(13, 12)}]
 
 
 def test_a_new_epoch_resets_the_graph():
@@ -128,8 +170,8 @@ def test_a_stale_tick_is_published_again_if_it_was_not_and_counted_once(beginnin
     ticks = Ticks(polled("a", 0), polled("b", 1, epoch=2, beginning=beginning), stale=(1,))
     graph = Graph(reach=0)
     monitor = run(ticks, graph)
-    again = [(b"a", {0: Position(1, 1)})] if beginning is Beginning.UNPUBLISHED else []
-    assert ticks.published == [*again, (b"b", {0: Position(2, 2)})]
+    again = [(b"a", {0: Position(1, 0)})] if beginning is Beginning.UNPUBLISHED else []
+    assert ticks.published == [*again, (b"b", {0: Position(2, 1)})]
     assert ticks.rewinds == [False]
     assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "emit b"]
     assert (monitor.counters.stale_ticks, monitor.counters.messages, monitor.counters.beats) == (1, 2, 2)
@@ -141,7 +183,7 @@ def test_a_tick_that_is_stale_twice_is_read_again():
     )
     graph = Graph(reach=0)
     monitor = run(ticks, graph)
-    assert ticks.published == [(b"ab", {0: Position(2, 2)})]
+    assert ticks.published == [(b"ab", {0: Position(2, 0)})]
     assert ticks.rewinds == [False, True]  # the second time the first tick of the epoch was not processed
     assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "reset", "emit ab"]
     assert monitor.counters.messages == 2
@@ -158,7 +200,7 @@ def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_
     )
     graph = Graph(reach=0)
     monitor = run(ticks, graph)
-    assert [at for _, at in ticks.published] == [{0: Position(30, 30)}, {0: Position(31, 31)}]
+    assert [at for _, at in ticks.published] == [{0: Position(30, 30)}, {0: Position(31, 30)}]
     assert (monitor.counters.unread, monitor.counters.unreplayed) == (20, 5)
     assert [record.fields["unread"] for record in caplog.records if record.event == "expired"] == [20]
     assert [call for call in graph.calls if call.startswith("expired")] == [f"expired {lost}"] * 2

@@ -1,7 +1,7 @@
 """The only loop of the service: poll -> ``graph.emit(tick)`` -> publish -> commit.
 
 In: the ticks of a `Source`. Out: the messages that the graph returns, published through a `Sink`. State: the epoch,
-and the input offsets at the start of each tick that may have to be replayed.
+and the positions of its ticks.
 
 Recovery is replay. The commit of each tick contains, per partition, the offset from which a successor has to begin so
 that its graph reaches the same state: the offset at the start of tick ``graph.rewind_tick(partition)``. When the
@@ -34,12 +34,13 @@ from beatwire.service.observing.counters import Counters
 from beatwire.service.observing.health import LoopState
 from beatwire.service.observing.instruments import Instruments
 from beatwire.service.observing.logs import log_clocks, log_event, log_expired
-from beatwire.service.observing.tick_log import TickLog
 from beatwire.service.observing.unusable import UnusableLog
 from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.restoring import Restoring
+from beatwire.service.tick_positions import TickPositions
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
+_SOON = 16_384  # messages of a tick that is computed within the time of a transaction; live ticks have fewer
 _MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
 
 
@@ -111,7 +112,7 @@ class Monitor:
         self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
-        self._memory, self._log = MemoryReturn(), TickLog()
+        self._memory, self._positions = MemoryReturn(), TickPositions(graph)
         self._epoch, self._ahead_s, self._adopted = -1, 0.0, False
         self._counts: list[int] = []  # of partitions, one after the other
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
@@ -175,16 +176,18 @@ class Monitor:
                 self._graph.report_expired(polled.expired)
         self._watch_feed(polled)
         begin_s = self._clock_s()
-        self._log.add(polled.start)
+        self._positions.add(polled)
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
         tick = polled.tick if polled.replay else self._mark_overload(polled)
+        before = self._begin_tick(polled)
         outgoing = self._graph.emit(tick, polled.origin, None if polled.replay else self._send_ahead)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
             self._end_tick(published=False)
             return
         outgoing = [*outgoing, *self._ended.due(outgoing, polled.tick.now_us)]
-        if self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
+        positions = self._positions.after(polled, outgoing, before)
+        if self._publish(Result(polled, outgoing, positions)):
             self.counters.tick_s.add(self._clock_s() - begin_s)
 
     def _watch_feed(self, polled: PolledTick) -> None:
@@ -199,6 +202,17 @@ class Monitor:
             self._counts = [*self._counts[-_MOST_COUNTS:], count]
         if len(self._counts) > 1:
             self._graph.count_partitions(self._counts)
+
+    def _begin_tick(self, polled: PolledTick) -> Mapping[int, Position] | None:
+        """Begin to publish a tick before it is computed, where that is soon; return the positions that it may commit.
+
+        A transaction that is open for long would be ended by the broker.
+        """
+        if polled.replay or not polled.positions or len(polled.tick.arrival_us) > _SOON:
+            return None
+        before = self._positions.before(polled)
+        self._sink.begin_tick(before, self._source, self._epoch)
+        return before
 
     def _send_ahead(self, outgoing: Sequence[Outgoing]) -> None:
         """Send what is known of a tick while the rest is computed."""
@@ -242,7 +256,7 @@ class Monitor:
         last, self._unknown = self._unknown, None
         if polled.beginning is Beginning.ANEW:
             self._graph.reset()
-            self._log, self._is_new = TickLog(), True
+            self._positions, self._is_new = TickPositions(self._graph), True
             self._end_tick(published=False)
             return True
         if last is not None and polled.beginning is Beginning.UNPUBLISHED:
@@ -276,20 +290,6 @@ class Monitor:
             return False
         self._count(result)
         return True
-
-    def _positions_after(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> dict[int, Position]:
-        """Return, for each partition of a tick, the offset after it and the offset from which to replay.
-
-        What a tick without messages publishes is committed with the positions that hold already: the broker then
-        refuses it if another member has taken the partitions over.
-        """
-        rewind = {p: self._graph.rewind_tick(p) for p in polled.start}
-        self._log.discard_before(min(rewind.values(), default=0))
-        banks = self._graph.open_banks
-        return {
-            p: Position(offset, self._log.offset(p, rewind[p], offset), banks=banks, leader=polled.leaders.get(p))
-            for p, offset in (polled.positions or (polled.start if outgoing else {})).items()
-        }
 
     def _count(self, result: Result) -> None:
         """Count a tick that is published, and once what retention deleted: positions after it are committed."""

@@ -68,6 +68,9 @@ class Source:
     def end_open_transactions(self, source: object) -> None:
         pass
 
+    def begin_tick(self, positions: object, source: object, epoch: int) -> None:
+        pass
+
     def send_ahead(self, outgoing: object, source: object, epoch: int) -> None:
         pass
 

@@ -253,6 +253,9 @@ class Worker:
         if stale is not None:
             raise StaleError
 
+    def begin_tick(self, positions: Mapping[int, Position], source: object, epoch: int) -> None:
+        """Do nothing: `publish` gets the positions of the tick."""
+
     def send_ahead(self, outgoing: Sequence[Outgoing], source: object, epoch: int) -> None:
         """Do nothing: `publish` gets all messages of a tick."""
 

@@ -54,6 +54,9 @@ class Ticks:
     def rewind(self, *, anew=False):
         self.rewinds.append(anew)
 
+    def begin_tick(self, positions, source, epoch):
+        pass
+
     def publish(self, outgoing, positions, source, epoch):
         self.attempts += 1
         if self.attempts in self.stale:

@@ -43,43 +43,11 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
         assert commits.group_lag(kafka.cluster, "g") == 0
 
 
-def sent_ahead(kafka, source: Source, sink: Sink) -> tuple[PolledTick, list[Outgoing]]:
-    """Return a tick, and its messages, of which the dead letter is at the broker already."""
-    send(kafka, b"1")
-    polled = take(source)
-    tick = [Outgoing(names.DEAD_LETTERS, [None], [b"ahead"], [[]]), *beats(b"rest")]
-    sink.send_ahead(tick[:1], source, polled.epoch)
-    sink._output.sender.producer.flush()
-    return polled, tick
-
-
-def test_what_was_sent_ahead_becomes_visible_with_the_rest_of_its_tick(kafka):
-    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
-        polled, tick = sent_ahead(kafka, source, sink)
-        with pytest.raises(FatalError, match=r"to its end; got nothing for 1 s"):
-            values_in_time(kafka, names.DEAD_LETTERS, 1.0)
-        sink.publish(tick, positions_after(polled), source, polled.epoch)
-        assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
-        assert commits.group_lag(kafka.cluster, "g") == 0
-
-
-def test_what_was_sent_ahead_in_an_epoch_that_is_over_is_aborted(kafka):
-    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
-        polled, tick = sent_ahead(kafka, source, sink)
-        source.rewind(anew=True)
-        with pytest.raises(StaleError):
-            sink.publish(tick, positions_after(polled), source, polled.epoch)
-        assert values_in_time(kafka, names.DEAD_LETTERS, 1.0) == []
-        again = take(source)
-        sink.publish(tick, positions_after(again), source, again.epoch)
-    assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
-
-
 def values_in_time(kafka, topic, timeout_s):
     return list(read_to_end(kafka.cluster, topic, timeout_s=timeout_s))
 
 
-@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("ahead", ["nothing", "messages", "offsets"])
 def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_try(kafka, ahead):
     send(kafka, b"1")
     with Source(kafka.cluster, "other") as stranger, Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
@@ -99,7 +67,9 @@ def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_tr
 
         FORGED = forged(source.group_metadata)
         confused = Confused()
-        if ahead:
+        if ahead == "offsets":
+            sink.begin_tick(positions_after(polled), confused, polled.epoch)
+        if ahead != "nothing":
             sink.send_ahead(beats(b"a"), confused, polled.epoch)
         tick = [*beats(b"a"), *beats(b"b")]
         sink.publish(tick, positions_after(polled), confused, polled.epoch)

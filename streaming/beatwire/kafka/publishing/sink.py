@@ -1,7 +1,7 @@
 """The output of the monitor: the messages of a tick and the input offsets that they belong to, published together.
 
 In: the messages of a tick (`Outgoing`) and the positions of the input. Out: messages and commits at the broker.
-State: the producer, the positions that it has committed, and what has been sent ahead of the tick in work.
+State: the producer, the positions that it has committed, and the transaction of the tick in work.
 
 Exactly once: one transaction a tick contains its messages and the input offsets. An aborted transaction is repeated
 while the epoch of its input lasts. If the outcome is unknown, `StaleError` is raised, and the caller continues at the
@@ -19,7 +19,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -32,6 +32,7 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.left_open import LeftOpen
 from beatwire.kafka.publishing.patience import OUTAGE_S, StaleError, flush_until
 from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.publishing.tick_transaction import TickTransaction
 from beatwire.kafka.publishing.transactions import STUCK_S, Transactions
 from beatwire.kafka.reachability import broker_responds
 from beatwire.records import Outgoing
@@ -74,7 +75,7 @@ class Sink:
         self._sweeps = 0  # attempts left to end what others have left open
         self._committed: dict[int, Position] = {}  # in this epoch
         self._replaced = False  # the producer was replaced since the last tick that was published
-        self._ahead: tuple[Transactions, int] | None = None  # that sent so many of a tick's `Outgoing` ahead
+        self._ahead: TickTransaction | None = None  # of the tick in work
 
     def close(self) -> None:
         """Close the connection; published ticks stay."""
@@ -86,34 +87,29 @@ class Sink:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send_ahead(self, outgoing: Sequence[Outgoing], source: Source, epoch: int) -> None:
-        """Begin the transaction of a tick with its first messages: the broker takes them while the others are made.
+    def begin_tick(self, positions: Mapping[int, Position], source: Source, epoch: int) -> None:
+        """Begin the transaction of a tick before it is computed: the broker takes the offsets meanwhile.
 
-        `publish` follows, with all messages of the tick. If this fails, it sends these as well.
+        `publish` follows. If this fails, it begins the transaction.
 
         Parameters
         ----------
-        outgoing
-            The first messages of the tick.
-        source, epoch
+        positions, source, epoch
             As `publish` takes them.
 
         Raises
         ------
         UserError, FatalError
-            The broker refuses a message.
+            The broker refuses it.
         """
-        if isinstance(self._output, Sender):
-            return
-        with contextlib.suppress(StaleError):  # `publish` raises it
-            transactions = self._current(source, epoch)
-            try:
-                self._begin(transactions)
-                transactions.sender.send_all(outgoing)
-                self._ahead = transactions, len(outgoing)
-            except KafkaException as error:
-                transactions.raise_if_permanent(error)
-                transactions.abort()
+        self._do_ahead(lambda tick: tick.start_offsets(positions), source, epoch)
+
+    def send_ahead(self, outgoing: Sequence[Outgoing], source: Source, epoch: int) -> None:
+        """Send the first messages of a tick: the broker takes them while the others are made.
+
+        As `begin_tick`; `publish` follows, with all messages of the tick.
+        """
+        self._do_ahead(lambda tick: tick.send(outgoing), source, epoch)
 
     def publish(
         self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source, epoch: int
@@ -148,11 +144,11 @@ class Sink:
             return
         began_s = time.monotonic()
         while True:
-            transactions, sent = self._take_ahead(source, epoch) or (self._current(source, epoch), 0)
+            tick = self._take_ahead(source, epoch)
+            transactions = self._current(source, epoch) if tick is None else tick.transactions
             try:
-                if not sent:
-                    self._begin(transactions)
-                self._committed.update(self._transact(transactions, outgoing[sent:], positions, source))
+                tick = self._begin(transactions, source) if tick is None else tick
+                self._committed.update(tick.commit(outgoing, positions))
                 self._known, self._replaced = True, False
                 return
             except KafkaException as error:
@@ -222,8 +218,23 @@ class Sink:
             if not transactions.discarded:
                 return
 
-    def _take_ahead(self, source: Source, epoch: int) -> tuple[Transactions, int] | None:
-        """Return the producer that has sent messages of the tick ahead, and how many; abort them if the epoch is over.
+    def _do_ahead(self, do: Callable[[TickTransaction], None], source: Source, epoch: int) -> None:
+        """Do something in the transaction of a tick that is not known yet; abort it if that fails."""
+        if isinstance(self._output, Sender):
+            return
+        with contextlib.suppress(StaleError):  # `publish` raises it
+            tick, self._ahead = self._ahead, None
+            transactions = self._current(source, epoch) if tick is None else tick.transactions
+            try:
+                tick = self._begin(transactions, source) if tick is None else tick
+                do(tick)
+                self._ahead = tick
+            except KafkaException as error:
+                transactions.raise_if_permanent(error)
+                transactions.abort()
+
+    def _take_ahead(self, source: Source, epoch: int) -> TickTransaction | None:
+        """Return the transaction of the tick if it has begun; abort it if the epoch is over.
 
         Raises
         ------
@@ -232,7 +243,7 @@ class Sink:
         """
         ahead, self._ahead = self._ahead, None
         if ahead is not None and source.epoch != epoch:
-            ahead[0].abort()
+            ahead.transactions.abort()
             raise StaleError
         return ahead
 
@@ -277,22 +288,6 @@ class Sink:
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
 
-    def _begin(self, transactions: Transactions) -> None:
+    def _begin(self, transactions: Transactions, source: Source) -> TickTransaction:
         self._known = False
-        transactions.begin()
-
-    def _transact(
-        self,
-        transactions: Transactions,
-        outgoing: Sequence[Outgoing],
-        positions: Mapping[int, Position],
-        source: Source,
-    ) -> dict[int, Position]:
-        """Send messages in the open transaction and commit it; return the positions with the time of the commit."""
-        transactions.sender.send_all(outgoing)
-        at_ms = time.time_ns() // 1_000_000
-        committed = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
-        if committed:
-            transactions.send_offsets(source.offsets(committed), source.group_metadata)
-        transactions.commit(retry_s=OUTAGE_S)
-        return committed
+        return TickTransaction(transactions, source)

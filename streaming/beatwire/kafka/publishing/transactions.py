@@ -65,23 +65,30 @@ class Transactions:
         self.discarded = False
         self._fenced = False  # or has failed for good otherwise
         self._sending: threading.Thread | None = None
+        self._sending_s, self._outcome = 0.0, SimpleQueue[BaseException | None]()  # of the offsets on their way
 
     def begin(self) -> None:
         """Begin a transaction."""
         self.sender.producer.begin_transaction()
 
     def send_offsets(self, offsets: list[TopicPartition], group_metadata: object) -> None:
-        """Add input offsets to the transaction, in a thread that is abandoned if librdkafka does not return.
+        """Add input offsets to the transaction.
 
         Raises
         ------
-        StaleError
-            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was discarded.
-        KafkaException
-            The broker refused the offsets.
+        StaleError, KafkaException
+            As `await_offsets` does.
         """
-        outcome, begin_s = SimpleQueue[BaseException | None](), time.monotonic()
-        send = self.sender.producer.send_offsets_to_transaction
+        self.start_offsets(offsets, group_metadata)
+        self.await_offsets()
+
+    def start_offsets(self, offsets: list[TopicPartition], group_metadata: object) -> None:
+        """Begin to add input offsets to the transaction; messages may be sent meanwhile, and `await_offsets` follows.
+
+        It is a thread's work, which is abandoned if librdkafka does not return.
+        """
+        outcome = self._outcome = SimpleQueue[BaseException | None]()
+        send, self._sending_s = self.sender.producer.send_offsets_to_transaction, time.monotonic()
 
         def call() -> None:
             try:
@@ -93,11 +100,22 @@ class Transactions:
 
         self._sending = threading.Thread(target=call, name="kafka-offsets", daemon=True)
         self._sending.start()
+
+    def await_offsets(self) -> None:
+        """Wait until the broker has taken the offsets that `start_offsets` sends.
+
+        Raises
+        ------
+        StaleError
+            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was discarded.
+        KafkaException
+            The broker refused the offsets.
+        """
         while True:
             with contextlib.suppress(Empty):
-                error = outcome.get(timeout=SLICE_S)
+                error = self._outcome.get(timeout=SLICE_S)
                 break
-            if time.monotonic() - begin_s > STUCK_S or self._patience.ended:
+            if time.monotonic() - self._sending_s > STUCK_S or self._patience.ended:
                 self.discard()
                 raise StaleError
         if error is not None:
@@ -187,7 +205,9 @@ class Transactions:
 
     def close(self) -> None:
         """Close the connection; committed transactions stay."""
-        if not self.discarded:
+        if self._sending is not None and self._sending.is_alive():
+            self.discard()
+        elif not self.discarded:
             self.sender.close()
 
     def raise_if_permanent(self, error: KafkaException) -> None:

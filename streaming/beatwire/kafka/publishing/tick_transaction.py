@@ -1,0 +1,88 @@
+"""The transaction of one tick: it begins before all of the tick is known.
+
+In: the positions of the input after the tick, and its messages as they become known. Out: one committed transaction.
+State: what is on its way to the broker.
+
+The broker takes several milliseconds for the offsets. They are on their way while the graph computes, as are the dead
+letters, which are known first.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.patience import OUTAGE_S
+from beatwire.kafka.publishing.transactions import Transactions
+from beatwire.records import Outgoing
+
+
+class TickTransaction:
+    """An open transaction.
+
+    Parameters
+    ----------
+    transactions
+        The producer, in which no transaction is open.
+    source
+        The member of the group that positions are committed for.
+
+    Raises
+    ------
+    KafkaException
+        The producer does not work.
+    """
+
+    def __init__(self, transactions: Transactions, source: Source) -> None:
+        self.transactions, self._source = transactions, source
+        self._positions: Mapping[int, Position] = {}  # whose offsets are on their way
+        self._stamped: dict[int, Position] = {}  # the same with the time of the commit
+        self._sent = 0
+        transactions.begin()
+
+    def start_offsets(self, positions: Mapping[int, Position]) -> None:
+        """Begin to add the input offsets, partition -> position after the tick; `commit` waits for them."""
+        at_ms = time.time_ns() // 1_000_000
+        self._positions = positions
+        self._stamped = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
+        self.transactions.start_offsets(self._source.offsets(self._stamped), self._source.group_metadata)
+
+    def send(self, outgoing: Sequence[Outgoing]) -> None:
+        """Send the first messages of the tick.
+
+        Raises
+        ------
+        UserError, KafkaException
+            The broker refuses a message.
+        """
+        self.transactions.sender.send_all(outgoing)
+        self._sent = len(outgoing)
+
+    def commit(self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position]) -> dict[int, Position]:
+        """Send what is left of the tick and commit it.
+
+        Parameters
+        ----------
+        outgoing
+            All messages of the tick.
+        positions
+            Where they are others than those whose offsets are on their way, they take the place of these.
+
+        Returns
+        -------
+        dict
+            partition -> position, with the time of the commit.
+
+        Raises
+        ------
+        StaleError, UserError, KafkaException
+            The transaction was not committed, or that is unknown.
+        """
+        self.transactions.sender.send_all(outgoing[self._sent :])
+        if self._positions:
+            self.transactions.await_offsets()
+        if positions and positions != self._positions:
+            self.start_offsets(positions)
+            self.transactions.await_offsets()
+        self.transactions.commit(retry_s=OUTAGE_S)
+        return self._stamped
