@@ -172,3 +172,12 @@ def test_lists_and_objects_within_each_other_are_one_error(depth: int, tmp_path:
     assert "expected a list of numbers in 'ecg'; got lists" in message_of(tmp_path / "x.json")
     (tmp_path / "y.json").write_text('{"a": [' * depth + "[1, 2]" + "]}" * depth)
     assert message_of(tmp_path / "y.json").startswith("y.json: expected ")
+
+
+def test_a_stated_rate_explains_times_with_few_digits(tmp_path: Path) -> None:
+    mv = np.random.default_rng(1).uniform(-1, 1, (400, 61)).round(4)
+    packets = [{"time": round(k * 0.122 + 7, 2), "fs": 500, "ecg_mV": row.tolist()} for k, row in enumerate(mv)]
+    (tmp_path / "p.json").write_text("\n".join(map(json.dumps, packets)))
+    recording = read_recording(tmp_path / "p.json")
+    assert (recording.rate_hz, recording.samples.shape) == (500, (1, mv.size))
+    assert not any("gap" in note or "states" in note for note in recording.notes)

@@ -63,11 +63,11 @@ def rate_and_positions(
             )
         rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
         return fs, None, (*notes, rarely)
-    rounded_hz = None if coarse else rounded_rate(seconds, fs)
-    rough_hz = rounded_hz or _rough_rate(rows, times)
-    missing, jitter = _missing(rows, times, rough_hz)
+    rounded = rounded_rate(rows, times, fs)
+    rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
+    missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
     rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
-    is_open = rounded_hz is None and jitter <= _FIRM
+    is_open = rounded is None and jitter <= _FIRM
     if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
         least = _unevenness(rows, times, missing, rate_hz)
         for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
@@ -214,8 +214,11 @@ def _pauses(seconds: F64) -> I64 | None:
     return pauses if is_regular else None
 
 
-def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
-    """Return the number of missing samples before each point but the first, int64 [points - 1], and the jitter."""
+def _missing(rows: I64, times: F64, rate_hz: float, unit: float = 0.0) -> tuple[I64, float]:
+    """Return the number of missing samples before each point but the first, int64 [points - 1], and the jitter.
+
+    ``unit`` is what the times of packets are rounded to, in samples: a gap is longer.
+    """
     xp = array_module(times)
     steps = xp.diff(times) * rate_hz
     apart = xp.diff(rows)
@@ -224,11 +227,11 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
     ahead = _without_single_dips((times - times[0]) * rate_hz - (rows - rows[0]))
     jitter = jitter_of(excess)
     together = float(xp.median(apart))  # rows
-    needed = shortest_gap(together, jitter)
+    needed = max(shortest_gap(together, jitter), unit)
     at = host_array(xp.flatnonzero(excess >= needed))
     least = max(0.0, -float(xp.median(excess)))  # by so much rounded times fall behind the rows, step by step
     last = max(1, _LAST_ROWS // together, 1.0 / least if least > 1.0 / len(steps) else 0.0)
-    at = at[(at < len(steps) - last) | (host_array(excess[at]) > 0.1 * rate_hz)]
+    at = at[(at < len(steps) - last) | (host_array(excess[at]) > 0.1 * rate_hz + unit)]
     if len(at) == 0:
         return missing, jitter
     window = int(min(max(16, rate_hz / together), max(16, len(times) // 8)))

@@ -1,18 +1,22 @@
 """The rate of rows that are hardly farther apart than what their times are rounded to, as 977 Hz in whole milliseconds.
 
-In:  float64 [n], the time of each row in seconds
-Out: the rate in Hz; None: the times are not such ones
+In:  the first rows of packets of equal length and their times in seconds, or all rows and theirs
+Out: the rate in Hz, and the unit in seconds; None: the times are not such ones
 
-Their steps are one unit, and two now and then: as if samples of a higher rate were missing. But what is missing is
-missing at random, or in each so many rows. Of an even clock that is rounded, the numbers of rows from one long step to
-the next differ by one. Where they are all equal, as at 990 Hz, the rate that the user gave decides.
+Their steps are so many units, and one more now and then: as if samples of a higher rate were missing. But what is
+missing is missing at random, or in each so many rows. Of an even clock that is rounded, the numbers of rows from one
+longer step to the next differ by one. Where they are all equal, as at 990 Hz, the rate that the user gave decides. Rows
+that are two units apart and more show their rate by themselves; packets do not.
 """
 
-from beatwire.records import F64
+from typing import NamedTuple
+
+from beatwire.records import F64, I64
 from beatwire.tables import array_module
 
-_UNITS_S = (0.1, 0.01, 0.001, 0.0001, 0.00001)
+_UNITS_S = (1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001)
 _NEAR = 0.02  # units: what is that near to a whole number is one
+_EXACT_S = 1e-6  # the same of packets, whose steps may be many units and nearly whole in larger ones
 _USUAL = 0.98  # of the steps
 _FEWEST = 6  # numbers of rows between long steps
 _REGULAR = 0.8  # of them
@@ -20,30 +24,52 @@ _FEW = 0.03  # of them that differ
 _GIVEN = 1e-3  # by which the rate may differ from the given one
 
 
-def rounded_rate(seconds: F64, fs: float | None = None) -> float | None:
-    """Return the rate of rounded times; ``fs`` is the rate that the user gave, in Hz.
+class Rounded(NamedTuple):
+    """The rate of rounded times in Hz, and the seconds that they are rounded to."""
+
+    rate_hz: float
+    unit_s: float
+
+
+def rounded_rate(rows: I64, seconds: F64, fs: float | None = None) -> Rounded | None:
+    """Return the rate of rounded times of rows; ``fs`` is the rate that the user gave, in Hz.
 
     >>> import numpy as np
-    >>> f"{rounded_rate(np.round(np.arange(5000) / 977, 3)):.1f}", rounded_rate(np.arange(5000) / 1000)
-    ('977.0', None)
+    >>> rows = np.arange(5000)
+    >>> round(rounded_rate(rows, np.round(rows / 977, 3)).rate_hz, 1), rounded_rate(rows, rows / 1000)
+    (977.0, None)
+    >>> round(rounded_rate(10 * rows, np.round(10 * rows / 128, 2)).rate_hz, 1)
+    128.0
     """
     xp = array_module(seconds)
-    steps = xp.diff(seconds)
-    middle = float(xp.median(steps)) if len(steps) else 0.0
-    unit = next((u for u in _UNITS_S if abs(middle / u - 1) < _NEAR), None)
-    if unit is None:
+    steps, apart = xp.diff(seconds), xp.diff(rows)
+    if len(steps) < 2:
+        return None
+    together = int(xp.median(apart))
+    if float((apart == together).mean()) < _USUAL:
+        return None
+    for unit in _UNITS_S:
+        near = _NEAR if together == 1 else min(_NEAR, _EXACT_S / unit)
+        whole = xp.rint(steps / unit)
+        if float(((whole > 0) & (xp.abs(steps / unit - whole) < near)).mean()) >= _USUAL:
+            break
+    else:
         return None
     units = xp.rint(steps / unit)
-    if float(((xp.abs(steps / unit - units) < _NEAR) & (units <= 2)).mean()) < _USUAL:
+    middle = float(xp.rint(xp.median(units)))
+    low = middle if float((units == middle + 1).sum()) >= float((units == middle - 1).sum()) else middle - 1
+    if float(((units == low) | (units == low + 1)).mean()) < _USUAL or (together == 1 and (low, middle) != (1, 1)):
         return None
-    rows = xp.diff(xp.flatnonzero(units == 2))  # from one long step to the next
-    if len(rows) < _FEWEST:
+    rare = low + 1 if middle == low else low  # the other steps are more
+    between = xp.diff(xp.flatnonzero(units == rare))  # rows from one such step to the next
+    if len(between) < _FEWEST:
         return None
-    regular = xp.abs(rows - float(xp.median(rows))) <= 1
+    regular = xp.abs(between - float(xp.median(between))) <= 1
     if float(regular.mean()) < _REGULAR:
         return None
-    found = rows[regular]
-    rate_hz = 1.0 / (unit * (1.0 + 1.0 / float(found.mean())))
+    found = between[regular]
+    longer = 1.0 / float(found.mean())
+    rate_hz = together / (unit * (low + (longer if rare > low else 1.0 - longer)))
     shorter = float((found == found.min()).mean())
     is_given = fs is not None and abs(rate_hz / fs - 1.0) < _GIVEN
-    return rate_hz if is_given or _FEW < shorter < 1.0 - _FEW else None
+    return Rounded(rate_hz, unit) if is_given or _FEW < shorter < 1.0 - _FEW else None

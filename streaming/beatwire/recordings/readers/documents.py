@@ -84,6 +84,9 @@ def recording_of(
             if fs is None:
                 with suppress(UserError):  # its times give the rate
                     hz, _ = stated_rate(where, arrays, None)
+            if hz is not None and abs(recording.rate_hz / hz - 1) > _SAME_RATE:
+                with suppress(UserError):  # unless the stated rate explains them, as they have few digits
+                    recording = from_array(table, hz, gain=gain, units=unit, column=column, where=where)
         except UserError:
             hz, rate_notes = (fs, []) if fs is not None else stated_rate(where, arrays, None)
             if hz == fs:
