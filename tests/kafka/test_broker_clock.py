@@ -121,6 +121,29 @@ def test_the_difference_of_the_clocks_is_found_soon_and_small_ones_are_none(
             assert broker.ahead_s == pytest.approx(ahead_s if abs(ahead_s) > 0.5 else 0.0, abs=0.05)
 
 
+@given(
+    ages_s=st.lists(st.floats(1.0, 1e5), min_size=1, max_size=8), polls=st.lists(st.booleans(), min_size=8, max_size=8)
+)
+@settings(deadline=None)
+def test_the_end_of_a_backlog_of_a_feed_that_has_failed_says_nothing_about_the_clocks(
+    ages_s: list[float], polls: list[bool]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        clock, broker = Clock(0.0), BrokerClock()
+        patch.setattr(broker_clock, "time", clock)
+        for age_s in sorted(ages_s, reverse=True):
+            clock.s += 3.0
+            broker.note([part(clock, age_s)], caught_up=age_s == min(ages_s))
+        for caught_up in polls:
+            clock.s += 3.0
+            broker.note([], caught_up=caught_up)
+            assert broker.ahead_s == 0.0
+        for _ in range(8):  # the feed is back
+            clock.s += 3.0
+            broker.note([part(clock, 0.01)], caught_up=True)
+            assert broker.ahead_s == 0.0
+
+
 def test_before_any_message_the_clock_of_this_machine_is_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_clock, "time", Clock(3.0))
     assert BrokerClock().now_us() == round((BROKER_S + 3.0) * 1e6)
