@@ -7,14 +7,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from beatwire.alerts.settings import Settings
 from beatwire.errors import UserError
+from beatwire.kafka import other_groups
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.positions import Position
-from beatwire.kafka.other_groups import other_monitors
+from beatwire.kafka.other_groups import GroupWatch, judging_otherwise, other_monitors
 from beatwire.kafka.publishing.sender import Sender
 from confluent_kafka import KafkaError, KafkaException
 from hypothesis import given
 from hypothesis import strategies as st
+from moments import wait_until
 
 
 def done(result: Any) -> Future[Any]:
@@ -53,6 +56,42 @@ def test_groups_that_commit_as_monitors_do_are_found_and_archivers_are_none() ->
     monitors = [Position(120, 7, banks=frozenset({(250.0, 2)})).metadata]
     groups = {"ours": monitors, "archive": ["", "x"], "theirs": ["", *monitors], "hidden": None}
     assert other_monitors(Brokers(groups), "ours") == ["theirs"]  # type: ignore[arg-type]
+
+
+def test_groups_that_judge_by_other_limits_than_a_page_are_found_by_what_their_commits_state() -> None:
+    own, other = Settings(), Settings().with_limits({"asystole": 5.0})
+    stated = {
+        "ours": [f"limits:{own.digest},models:0d9e8f"], "theirs": [f"limits:{other.digest},models:0d9e8f"],
+        "both": [f"limits:{one.digest},models:0d9e8f" for one in (own, other)],
+    }  # fmt: skip
+    groups: dict[str, list[str] | None] = {
+        name: [Position(1, 0, settings=one).metadata for one in of] for name, of in stated.items()
+    }
+    brokers = Brokers(groups | {"older": [Position(1, 0).metadata], "archive": ["x"], "hidden": None})
+    assert judging_otherwise(brokers, own.digest) == ["both", "theirs"]  # type: ignore[arg-type]
+    assert judging_otherwise(brokers, other.digest) == ["both", "ours"]  # type: ignore[arg-type]
+
+
+@given(st.lists(st.sets(st.sampled_from(["a", "b", "c"])), max_size=8))
+def test_each_group_that_begins_is_reported_once_to_those_that_were_there_before(present: list[set[str]]) -> None:
+    monitors = [Position(120, 7, banks=frozenset({(250.0, 2)})).metadata]
+    brokers, reported, before = Brokers({}), list[list[str]](), set[str]()
+    watch = GroupWatch(brokers, "ours", reported.append)  # type: ignore[arg-type]
+    for groups in present:
+        brokers.groups = dict.fromkeys({"ours", *groups}, monitors)
+        watch.look()
+        assert reported == ([sorted(groups)] if groups - before else [])
+        reported.clear()
+        before = groups
+
+
+def test_a_watch_looks_at_once_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_groups, "_INTERVAL_S", 0.01)
+    brokers, reported = Brokers({"theirs": [Position(1, 0).metadata]}), list[list[str]]()
+    with GroupWatch(brokers, "ours", reported.append):  # type: ignore[arg-type]
+        assert reported == [["theirs"]]
+        brokers.groups = {**brokers.groups, "third": [Position(1, 0).metadata]}
+        wait_until(lambda: reported == [["theirs"], ["theirs", "third"]])
 
 
 @given(st.text() | st.from_regex(r"beatwire rewind=[0-9]+ at=[0-9]+ banks=\S*", fullmatch=True))

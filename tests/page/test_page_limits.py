@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from beatwire.alerts.limits import SETTABLE
+from beatwire.alerts.settings import Settings
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.reading.readers import read_to_end
+from beatwire.page import desk
 from beatwire.page.dashboard import Dashboard
 from beatwire.wire import names
 from beatwire.wire.staff import decode_limits
@@ -74,6 +76,23 @@ def test_limits_that_cannot_be_meant_are_one_line_and_publish_nothing(
         client.send(**message)
         assert text in client.expect("error")["text"]
     assert entered(page, "bed-b") == []
+
+
+@pytest.mark.parametrize("groups", [[], ["ward"]])
+def test_monitors_with_other_default_limits_are_said_beside_those_of_the_page(
+    page: Dashboard, browser: Browser, monkeypatch: pytest.MonkeyPatch, groups: list[str]
+) -> None:
+    monkeypatch.setattr(desk, "judging_otherwise", lambda _, digest: groups if digest == Settings().digest else ["?"])
+    with Client(page.url) as client:
+        client.send(type="limits", stream="bed-w")
+        warning = client.expect("limits", stream="bed-w")["warning"]
+    assert (warning is None) == (not groups)
+    assert not groups or "group 'ward' has others" in warning
+    with Feed(page, [heart("bed-w")]), opened(browser, page.url + "#/bed/bed-w") as seen:
+        drawn(seen, "bed-w", least=50)
+        seen.get_by_text("Limits of this bed").click()
+        expect(seen.locator(".said")).to_have_text(warning or "")
+        expect(seen.get_by_label(re.compile("^Tachycardia"))).to_have_attribute("placeholder", "120")
 
 
 def test_a_page_that_is_read_only_has_no_limits_to_change(page: Dashboard) -> None:

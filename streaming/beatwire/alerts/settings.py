@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -64,6 +65,11 @@ class Settings:
         """Return the settings with other limits of some rules."""
         numbers = {NUMBERS[rule]: value for rule, value in limits.items()}
         return replace(self, limits=tuple(numbers.get(k, old) for k, old in enumerate(self.limits)))
+
+    @property
+    def digest(self) -> str:
+        """Return six hexadecimal digits that differ where settings do: monitors state them with their commits."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:6]
 
     def limit(self, rule: str) -> float:
         """Return the limit of a rule."""

@@ -180,10 +180,11 @@ class Browser:
                 rows, replaced = await asyncio.to_thread(
                     desk.change, stream, protocol.limits_of(message), protocol.by_of(message)
                 )
+            warning = await asyncio.to_thread(desk.warning)
         except (FatalError, UserError) as error:
             raise ValueError(str(error)) from None
         await self._send(
-            {"type": "limits", "stream": stream, "limits": rows, "saved": kind == "set limits",
+            {"type": "limits", "stream": stream, "limits": rows, "saved": kind == "set limits", "warning": warning,
              "replaced": None if replaced is None else {"by": replaced["by"], "limits": replaced["limits"]}}
         )  # fmt: skip
 

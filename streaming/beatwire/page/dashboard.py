@@ -93,7 +93,7 @@ class Dashboard:
         self.ward = Ward()
         self._reader = Reader(cluster, self.ward)
         self._settings = settings or Settings()
-        self._desk = Desk(cluster, self._settings.limits)
+        self._desk = Desk(cluster, self._settings)
 
     @property
     def url(self) -> str:

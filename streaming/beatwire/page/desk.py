@@ -5,12 +5,14 @@ State: a producer for acknowledgements. Calls wait for the broker: they belong i
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from beatwire.alerts.limits import SETTABLE, limit_of
 from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.alerts.settings import Settings
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.other_groups import judging_otherwise, other_defaults
 from beatwire.kafka.publishing.orders import change_limits, read_limits
 from beatwire.page.reader import Acknowledger
 
@@ -23,11 +25,11 @@ class Desk:
     Parameters
     ----------
     defaults
-        Limits by number of the rule, where a stream has none of its own.
+        Limits of the rules, where a stream has none of its own.
     """
 
-    def __init__(self, cluster: Cluster, defaults: Sequence[float]) -> None:
-        self._cluster, self._defaults = cluster, tuple(defaults)
+    def __init__(self, cluster: Cluster, defaults: Settings) -> None:
+        self._cluster, self._defaults, self._digest = cluster, defaults.limits, defaults.digest
         self._acknowledger = Acknowledger(cluster)
 
     def acknowledge(self, alert: str, stream: str, by: str) -> dict[str, Any]:
@@ -39,6 +41,11 @@ class Desk:
             The broker did not store it.
         """
         return self._acknowledger.publish(alert, stream, by, time.time_ns() // 1000)
+
+    def warning(self) -> str | None:
+        """Return that the monitors judge by other limits than this page has, or None."""
+        groups = judging_otherwise(self._cluster, self._digest)
+        return other_defaults(groups) if groups else None
 
     def limits(self, stream: str) -> list[dict[str, Any]]:
         """Return the limits of a stream, one row for each rule that has one that can be set.

@@ -12,7 +12,7 @@ from pathlib import Path
 from beatwire.pipeline.settings import Settings
 from beatwire.settings import Streams
 
-_LIMITS, _ALERTS = ("alert",), ("lifecycle", "cloud_events")
+_LIMITS, _ALERTS = "alert", ("lifecycle", "cloud_events")
 
 
 def fingerprint(settings: Settings, *, delivery: str, score_within_s: float) -> str:
@@ -26,16 +26,17 @@ def fingerprint(settings: Settings, *, delivery: str, score_within_s: float) -> 
         As of `beatwire.service.run.run_monitor`.
     """
     streams = tuple(field.name for field in fields(Streams))
-    others = (*streams, *_LIMITS, *_ALERTS)
+    others = (*streams, _LIMITS, *_ALERTS)
     sections: dict[str, list[object]] = {
-        "limits": [_of(settings, name) for name in _LIMITS],
         "models": [_of(settings, field.name) for field in fields(Settings) if field.name not in others],
         "streams": [_of(settings, name) for name in streams],
         "alerts": [_of(settings, name) for name in _ALERTS],
         "monitor": [delivery, score_within_s],
         "version": [version("beatwire")],
     }
-    return ",".join(f"{name}:{_digest(repr(values).encode())[:6]}" for name, values in sections.items())
+    digests = {"limits": settings.alert.digest}
+    digests |= {name: _digest(repr(values).encode())[:6] for name, values in sections.items()}
+    return ",".join(f"{name}:{digest}" for name, digest in digests.items())
 
 
 def _of(settings: Settings, name: str) -> object:

@@ -5,7 +5,7 @@ In: the settings of the command. Out: beats, alerts and dead letters in their to
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -15,7 +15,7 @@ from beatwire.backends.patient import PatientCpu
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.source import Source
-from beatwire.kafka.other_groups import other_monitors
+from beatwire.kafka.other_groups import GroupWatch
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.staff import StaffReader
 from beatwire.kafka.rights import check_writable
@@ -105,7 +105,6 @@ def run_monitor(
     log_event("backend", backend.reason, backend=backend.name)
     digests = fingerprint(pipeline.settings, delivery=delivery, score_within_s=score_within_s)
     check_kinds(cluster)
-    _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
         warm_up(
@@ -114,6 +113,7 @@ def run_monitor(
         )  # fmt: skip
         with (
             stop_on_signals() as stop,
+            GroupWatch(cluster, group, partial(_log_groups, group)),
             Sink(cluster, exactly_once=delivery == "exactly-once", stop=stop) as sink,
             _answers_of(registry, cluster) as schemas,
             Source(cluster, group, schemas=schemas, settings=digests) as source,
@@ -166,16 +166,14 @@ def check_kinds(cluster: Cluster) -> None:
         log_event(unfit.event, str(unfit), level=logging.WARNING)
 
 
-def _check_groups(cluster: Cluster, group: str) -> None:
-    """Log a warning if another group monitors the same topics."""
-    others = other_monitors(cluster, group)
-    if others:
-        log_event(
-            "other groups",
-            f"expected one group of monitors on these topics; got {group!r} and {', '.join(map(repr, others))}: each "
-            "ends alerts of the other (another group needs topics of its own: kafka.prefix)",
-            level=logging.WARNING, groups=others,
-        )  # fmt: skip
+def _log_groups(group: str, others: Sequence[str]) -> None:
+    """Log a warning that other groups monitor the same topics."""
+    log_event(
+        "other groups",
+        f"expected one group of monitors on these topics; got {group!r} and {', '.join(map(repr, others))}: each "
+        "ends alerts of the other (another group needs topics of its own: kafka.prefix)",
+        level=logging.WARNING, groups=others,
+    )  # fmt: skip
 
 
 def _log_progress(done: int, of: int) -> None:

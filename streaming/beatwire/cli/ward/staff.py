@@ -93,13 +93,15 @@ def limits(
     from beatwire.alerts.rules import NUMBERS
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import alert_settings_of, cluster_of
+    from beatwire.kafka.other_groups import judging_otherwise, other_defaults
     from beatwire.kafka.publishing.orders import change_limits, read_limits
     from beatwire.kafka.reading.readers import is_known
     from beatwire.kafka.topics import check_broker
     from beatwire.wire.names import AUDIT, SETTINGS
 
     values = load_with_options(config, bootstrap, properties, prefix).values
-    cluster, defaults = cluster_of(values), alert_settings_of(values).limits
+    cluster, settings = cluster_of(values), alert_settings_of(values)
+    defaults = settings.limits
     given = _parse(stream, assignments or [])
     name = _given("limits", by) if given or reset else None
     check_broker(cluster, [SETTINGS] if name is None else [SETTINGS, AUDIT])
@@ -115,6 +117,8 @@ def limits(
     with suppress(UserError, FatalError):  # who sets limits need not have the right to read beats
         if not is_known(cluster, stream):
             print_message(f"limits: {stream!r} has no beat of late and no alert: check the id, if it should have some")
+    if groups := judging_otherwise(cluster, settings.digest):
+        print_message(f"limits: {other_defaults(groups)}")
     shown = {rule: after.get(rule, defaults[NUMBERS[rule]]) for rule in SETTABLE}
     lines = {
         rule: Line(rule, f"{{:g}} {SETTABLE[rule].unit}" + ("" if rule in after else "   (default)")) for rule in shown

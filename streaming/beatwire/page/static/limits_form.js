@@ -55,7 +55,7 @@ export class LimitsForm {
   }
 
   /** @param {any} message of type limits */
-  show({ limits, saved, replaced }) {
+  show({ limits, saved, replaced, warning }) {
     const entered = saved || replaced ? [] : this.#entered();
     this.limits = limits;
     const focused = document.activeElement?.name;
@@ -65,7 +65,7 @@ export class LimitsForm {
     if (focused) this.form.elements[focused]?.focus();
     const other = replaced && `${replaced.by} entered limits at the same time; they are replaced by these: compare both.`;
     const kept = this.#entered().length ? "What is entered is not saved yet." : "";
-    setText(this.said, other || (saved ? "In force within a second." : kept));
+    setText(this.said, [other || (saved ? "In force within a second." : kept), warning].filter(Boolean).join(" "));
   }
 
   /** @param {string} text why nothing was saved */
