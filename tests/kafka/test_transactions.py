@@ -2,13 +2,17 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
+from beatwire.errors import UserError
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing import patience, transactions
 from beatwire.kafka.publishing.patience import Patience, StaleError
 from beatwire.kafka.publishing.transactions import Transactions
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AclOperation, AdminClient
 from moments import Clock
 
 
@@ -133,3 +137,34 @@ def test_patience_ends_a_while_after_the_signal(clock: Clock) -> None:
     assert not waited.ended
     clock.sleep(0.6)
     assert waited.ended
+
+
+@pytest.mark.parametrize(
+    ("code", "hidden", "action"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, {"icu.ecg.beats"}, "write to icu.ecg.beats at "),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, set(), "write to each topic of the output"),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, {"icu.ecg.beats"}, "commit for its group in transactions as 'id'"),
+        (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, {"icu.ecg.beats"}, "publish in transactions as 'id'"),
+    ],
+)
+def test_a_right_that_is_taken_while_it_runs_is_named(
+    monkeypatch: pytest.MonkeyPatch, code: int, hidden: set[str], action: str
+) -> None:
+    def describe(_: object, names: TopicCollection, **__: object) -> dict[str, Future[object]]:
+        """Answer as a broker does whose topics have no ACL that allows anything, if hidden."""
+        found = {name: Future[object]() for name in names.topic_names}
+        for name, future in found.items():
+            if name in hidden:
+                future.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+            else:
+                future.set_result(SimpleNamespace(authorized_operations=[AclOperation.WRITE]))
+        return found
+
+    monkeypatch.setattr(AdminClient, "describe_topics", describe)
+    sender = SimpleNamespace(raise_denied=lambda: None, take_reports=lambda: None, close=lambda: None)
+    monkeypatch.setattr(Transactions, "_open", lambda _: sender)
+    transactions = Transactions(Cluster("127.0.0.1:1", prefix="icu."), "id")
+    with pytest.raises(UserError, match=f"to be allowed to {action}"):
+        transactions.raise_if_permanent(KafkaException(KafkaError(code)))
+    assert transactions.discarded

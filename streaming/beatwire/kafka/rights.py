@@ -15,11 +15,14 @@ _WRITES = {AclOperation.WRITE, AclOperation.ALL}
 
 
 def not_writable(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> list[str]:
-    """Return the topics, by their names at the brokers, that this client may not write to; [] if they do not say."""
+    """Return the topics, by their names at the brokers, that this client may not write to; [] if they do not say.
+
+    Who may write may also describe: a topic that this client may not see is one of them.
+    """
     found = []
     for name, answer in _described(cluster, topics, timeout_s, include_authorized_operations=True):
         allowed = None if isinstance(answer, Exception) else answer.authorized_operations
-        if allowed and not _WRITES & set(allowed):
+        if _is_hidden(answer) or (allowed and not _WRITES & set(allowed)):
             found.append(name)
     return found
 
@@ -47,8 +50,13 @@ def check_visible(cluster: Cluster, topics: Iterable[str], *, timeout_s: float =
         It may not see one of them.
     """
     for name, answer in _described(cluster, topics, timeout_s):
-        if isinstance(answer, KafkaException) and answer.args[0].code() in DENIED:
+        if _is_hidden(answer):
             raise cluster.denied(f"describe topic {name!r}", answer.args[0]) from answer
+
+
+def _is_hidden(answer: Any) -> bool:
+    """Return whether a description is refused: this client may not see the topic."""
+    return isinstance(answer, KafkaException) and answer.args[0].code() in DENIED
 
 
 def _described(cluster: Cluster, topics: Iterable[str], timeout_s: float, **asked: bool) -> Iterator[tuple[str, Any]]:

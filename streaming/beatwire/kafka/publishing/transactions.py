@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
@@ -230,13 +230,19 @@ class Transactions:
             raise
 
     def raise_if_denied(self, error: KafkaException) -> None:
-        """Raise UserError if this client may not do it; the message names the topics, as the brokers state them."""
+        """Raise UserError if this client may not do it; the message names the right and the topics."""
         cause = error.args[0]
         self.sender.raise_denied()
         if cause.code() in DENIED:
-            found = not_writable(self._cluster, names.OUTPUT)
-            action = f"write to {', '.join(found)}" if found else f"publish in transactions as {self.name!r}"
-            raise self._cluster.denied(action, cause) from error
+            raise self._cluster.denied(self._action(cause), cause) from error
+
+    def _action(self, cause: KafkaError) -> str:
+        """Return what this client may not do."""
+        if cause.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return f"commit for its group in transactions as {self.name!r}"
+        if cause.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return f"write to {', '.join(not_writable(self._cluster, names.OUTPUT)) or 'each topic of the output'}"
+        return f"publish in transactions as {self.name!r}"
 
     def _abort(self) -> None:
         self._request(self.sender.producer.abort_transaction, TRANSACTION_S)
