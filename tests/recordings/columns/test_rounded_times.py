@@ -72,3 +72,12 @@ def test_packets_whose_times_are_rounded_have_the_rate_of_their_samples(
     assert found == pytest.approx(hz, rel=3e-3)
     missing = 0 if position is None else position[-1] - len(position) + 1
     assert abs(missing - gap_s * hz) <= (2 * unit_s * hz + 2) * (gap_s > 0)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(hz=st.sampled_from([130, 142, 150, 175, 180, 190, 240]), rows=st.integers(5_000, 60_000), down=st.booleans())
+def test_rows_that_share_a_rounded_time_have_the_rate_of_all_rows(hz: int, rows: int, down: bool) -> None:
+    exact = np.arange(rows) / hz * 100
+    times = (np.floor(exact + 1e-6) if down else np.round(exact)) / 100
+    found, position, _ = rate_and_positions("a.csv", "t", times, None)
+    assert (found, position) == (pytest.approx(hz, rel=1e-3), None)

@@ -28,6 +28,7 @@ _SMALLEST_PACKET = 3
 _MANY = 1e-3  # of the rows: with so many missing samples another rate may fit the times better
 _FIRM = 0.4  # samples: with less jitter a gap of one sample is certain, and the rate after it
 _SURE = 0.012  # with less difference the rate over windows is that without gaps, and more exact than that of steps
+_SAME = 0.001  # without a gap, steps whose rate differs by more from that of all rows are rounded, not exact
 _PARTS = 64  # of a recording, whose rates are compared
 _PART_S = 3.0  # the shortest part
 _UNEVEN_S, _UNEVEN = 0.4, 0.05  # a part may be so much longer or shorter, in seconds, and of its length
@@ -66,7 +67,9 @@ def rate_and_positions(
     rounded = rounded_rate(rows, times, fs)
     rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
-    rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
+    rate_hz = even_rate(rows, times, missing, rough_hz)
+    if coarse and jitter < 0.5 and (bool(missing.any()) or abs(rate_hz / rough_hz - 1) < _SAME):
+        rate_hz = rough_hz
     is_open = rounded is None and jitter <= _FIRM
     if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
         least = _unevenness(rows, times, missing, rate_hz)
