@@ -10,7 +10,7 @@ from beatwire.alerts.rule import alert_id
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
-from bedside import Ward, device_chunk, rows_of
+from bedside import Ward, device_chunk, rows_of, states
 from oracles import SentChunk
 
 
@@ -114,6 +114,26 @@ def test_a_lead_that_is_on_again_in_a_new_session_or_after_a_silence_ends_its_al
         ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
         transitions = ward.tick(device_chunk(10, samples=np.zeros((2, 10), np.int16), **changed))
         assert [(a["rule"], a["state"], a["session"], a["onset"]) for a in transitions] == [("lead off", "off", 1, 0)]
+
+
+@pytest.mark.parametrize(("leads", "off"), [(1, 1), (2, 1), (2, 3)])
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_a_lead_that_is_off_in_chunks_with_a_wrong_place_is_on_when_the_stream_goes_on_where_it_was(
+    leads: int, off: int, chunks: int
+) -> None:
+    zeros = np.zeros((leads, 10), np.int16)
+    count = chunks if off == (1 << leads) - 1 else 1  # with samples the second one says that the place is right
+    ward, published = Ward(), list[dict[str, Any]]()
+    ward.tick(device_chunk(samples=zeros))
+    for k in range(count):
+        ward.tick(device_chunk(100_000 + 10 * k, samples=zeros, lead_off=off))
+        published += ward.published
+    for k in range(1, 70):
+        ward.tick(device_chunk(10 * k, samples=zeros), known=[("bed", 10 * k + 10)])
+        published += ward.published
+    assert [s for s in states(published) if s[0] == "lead off"] == [("lead off", "on"), ("lead off", "off")]
+    ward.tick(device_chunk(700, samples=zeros, lead_off=off))
+    assert ("lead off", "on") in states(ward.published)
 
 
 @pytest.mark.parametrize("changed", [{"session": 2}, {"first": 900}], ids=["another session", "the same session"])

@@ -239,7 +239,8 @@ def _apply(
     later = message["session"] != one.message["session"]  # it has outlasted its session
     out += remind_until(one, tick, message["decided"], s.remind_s, decided=True, session=message["session"])
     message = message | one.lasting
-    if not later and message["decided"] < message["onset"]:  # the condition went on where the device had gone back
+    went_back = not later and message["decided"] < message["onset"]  # its samples may not come again for hours
+    if went_back:
         message |= {"decided": message["onset"], "decided_us": message["onset_us"]}
     if message["state"] == "latched" and one.message["state"] != "ack":
         kept.latch(one, message)
@@ -249,7 +250,7 @@ def _apply(
         out.append(over(message))
     elif not later and message["decided"] < held_until(s, tick, one):
         kept.held[message["id"]] = message
-        if message["id"] in ending:
+        if went_back or message["id"] in ending:
             end_with_stream(kept, s, tick, one, out)
     else:
         kept.remove(one)

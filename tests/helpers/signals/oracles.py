@@ -163,6 +163,7 @@ class PlacedStream:
     session: int | None = None
     base: int = 0
     expected: int = 0
+    newest: int = 0  # first sample of the newest chunk, whose leads may all be off
     absent: int = 0
     kind: tuple[Any, ...] = ()
     arrival_us: int = 0
@@ -187,7 +188,7 @@ class PlacedStream:
             for own, other, reason in zip(self.kind, kind, ("leads", "Hz", "the leads", "microvolts"), strict=True):
                 if own != other:
                     return reason
-            if c.stop + self.duplicate < self.expected:
+            if c.stop + self.duplicate < max(self.expected, self.newest):
                 if not self.undoes_jump(c):
                     return "goes back"
                 anew = True
@@ -198,6 +199,7 @@ class PlacedStream:
                 return ""
         self.arrival_us = c.arrival_us
         self.note_jump(c, anew)
+        self.newest = c.first if anew else max(self.newest, c.first)
         if anew:
             self.session, self.kind = c.session, kind
             self.restart(c.first)

@@ -145,7 +145,8 @@ def align_row(
         if state[SLOT_NANOVOLTS] != nanovolts:
             expected[i] = state[SLOT_NANOVOLTS]
             return UNITS_CHANGED
-        if first + count + own[LIMIT_DUPLICATE] < state[SLOT_EXPECTED]:
+        come_to = max(int(state[SLOT_EXPECTED]), int(state[SLOT_MASK_FROM]))  # leads that are off place nothing
+        if first + count + own[LIMIT_DUPLICATE] < come_to:
             undone = undoes_jump(first, state, own)
             if compare_values(state, chunks.payload, ints, second, arrived_us):
                 forget_strangers(state)
