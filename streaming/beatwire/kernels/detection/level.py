@@ -31,8 +31,6 @@ from beatwire.records.detection import LevelLimits
 
 KEPT_BLOCKS = 10  # block maxima of a lane: 20 s, of which the quantile is taken
 LEVEL_BLOCKS = 5  # of these for the median: 10 s
-QUANTILE_BLOCKS = 4  # undisturbed: where all are lower than the quantile a gain may have fallen; it is their largest,
-LEAST_SHARE = 3  # or a third of itself, which keeps a heart that stands still silent
 QUARTERS = 4  # of a block: a stretch of so many, wherever it begins, has a beat
 KEPT_QUARTERS = QUARTERS * LEVEL_BLOCKS
 FEWEST_BLOCKS = 3  # the second quietest stretch of so many is usual (a silence of 2.5 s is not), the quietest of fewer
@@ -237,11 +235,7 @@ def find_level(maxima: I64, number: int, low: int, high: int) -> None:
     if known > 0:
         maxima[MAXIMA_MEDIAN] = one if known < 2 else two if known < 4 else three  # number known // 2
         known, one, two, three = three_largest(maxima, number, n, cut)
-        quantile = one if known < 2 else two if known < 7 else three  # a fifth of the others are larger
-        known, one, two, three = three_largest(maxima, number, min(n, QUANTILE_BLOCKS), cut)
-        if known == QUANTILE_BLOCKS:
-            quantile = min(quantile, max(one, quantile // LEAST_SHARE))
-        maxima[MAXIMA_QUANTILE] = quantile
+        maxima[MAXIMA_QUANTILE] = one if known < 2 else two if known < 7 else three  # a fifth of the others are larger
     else:
         maxima[MAXIMA_MEDIAN] = maxima[MAXIMA_QUANTILE] = usual if usual <= cut else 0
 

@@ -8,7 +8,7 @@ A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. S
 resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS complex follows
 (``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is the sum of the
 leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peaks.peak_shape``.
-Waves of another size that have the shape of beats are marked; several are the level (``large_waves``, ``small_waves``).
+Waves of another size that have the shape of beats are marked (``large_waves``, ``small_waves``).
 
 Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
 ``stages.detection.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.peaks.alike_waves import highest_wave
 from beatwire.kernels.peaks.block_maxima import store_block_maxima, with_block_maxima
 from beatwire.kernels.peaks.large_waves import behind_row, mark_resembling
 from beatwire.kernels.peaks.lead_agreement import compare_leads, write_neutral
@@ -54,7 +53,7 @@ from beatwire.kernels.peaks.peak_features import (
 from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
 from beatwire.kernels.peaks.risk import LOGIT_RANGE, expected_errors, store_risk
-from beatwire.kernels.peaks.small_waves import is_overdue, level_of_small, mark_shrunk
+from beatwire.kernels.peaks.small_waves import is_overdue, mark_shrunk
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
@@ -71,7 +70,6 @@ from beatwire.records.columns import (
     PEAK_LOGIT,
     PEAK_MEDIAN,
     PEAK_OF_TREES,
-    PEAK_QUANTILE,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
 )
@@ -84,11 +82,6 @@ FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of th
 MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
 SIDE_BY_SIDE = 16  # trees are stored in multiples of it: vector instructions take so many together
 LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
-
-
-def is_small(height: int, level: int) -> bool:
-    """Return True if a peak is no candidate at a level."""
-    return LEVELS_PER_CANDIDATE * height <= level
 
 
 def is_typical(features: F32) -> bool:
@@ -231,21 +224,13 @@ def classify_peaks(
         if member() == 0:
             forget_peaks(c, settings.spans, past.log)
         wait()
-        overdue, small, level = is_overdue(c, height, median, settings.spans, past), is_small(height, median), median
-        highest = highest_wave(c, settings.spans, past)
-        of_small = level_of_small(c, max(median, int(peak[PEAK_QUANTILE])), highest, settings.spans, past)
-        if of_small > 0:
-            wait()  # all members have read the level
-            if member() == 0:
-                peak[PEAK_MEDIAN] = peak[PEAK_QUANTILE] = of_small
-            wait()
-            median = largest = smallest = of_small
-        if not is_small(height, median):
+        overdue = is_overdue(c, height, median, settings.spans, past)
+        if LEVELS_PER_CANDIDATE * height > median:
             candidate = Candidate(c, height, median, largest, smallest, muted)
             if median <= 0:  # no level is known yet
                 candidate = Candidate(c, height, height, height, height, muted)
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
-            candidate = behind_row(candidate, peak, highest, settings.spans, past)
+            candidate = behind_row(candidate, peak, settings.spans, past)
             typical = describe_peak(candidate, base, False, settings, x, f, rings.jumps[lane], past, work)
             logit = TYPICAL_LOGIT
             beside = peak[PEAK_BESIDE] > 0
@@ -268,11 +253,11 @@ def classify_peaks(
                 logit = min(logit, FIRST_LOGIT)
             wait()
             if member() == 0:
-                if pulse and not small:
+                if pulse:
                     past.log[AFTER_PULSE] = c + 1
-                elif overdue if small else logit > NOT_A_CANDIDATE:
-                    store_peak(c, -height if small else height, past, work.numbers, work.features)
-                    store_risk(max(logit, -LOGIT_RANGE), trees.probability, past)
+                elif logit > NOT_A_CANDIDATE:
+                    store_peak(c, height, past, work.numbers, work.features)
+                    store_risk(logit, trees.probability, past)
                 if logit > NOT_A_CANDIDATE:
                     mark_resembling(peak, work.features, settings.spans, past)
                     errors = expected_errors(c, settings.spans, past)
@@ -282,9 +267,7 @@ def classify_peaks(
             candidate = Candidate(c, height, median, largest, smallest, muted)
             write_basic_features(candidate, base, settings, x, f, rings.jumps[lane], past, work)
         if overdue and member() == 0:
-            mark_shrunk(peak, level, work.features, settings.spans, past)
-            if is_small(height, median):  # else it is stored
-                store_peak(c, -height, past, work.numbers, work.features)
+            mark_shrunk(peak, median, work.features, settings.spans, past)
         wait()
         if member() == 0:
             logits[i, k, PEAK_LOGIT] = logits[i, k, PEAK_OF_TREES] = logit

@@ -10,14 +10,15 @@ eight seconds and more to be as sure (``kernels.detection.level``).
 """
 
 from beatwire.kernels.detection.level import ceiling
-from beatwire.kernels.peaks.alike_waves import ALIKE, LONGEST_S, SMALLER, has_widths, is_alike, samples_of
 from beatwire.kernels.peaks.peak_features import (
+    LOOKBACK,
     PAST_HEIGHT,
     PAST_PEAKS,
     PAST_W8,
     PAST_W22,
     PAST_W32,
     PEAK_COUNT,
+    SPAN_S,
     W8,
     W22,
     W32,
@@ -37,20 +38,38 @@ from beatwire.records.columns import (
 )
 
 ROW = 3
-LARGE = 4  # times the level; a gain that changes by less is followed at once
-SHORTEST_S = 0.25  # of the intervals
+LARGE = 5  # times the level; a gain that changes by less is followed at once
+LONGEST_S, SHORTEST_S = 2.0, 0.25  # of the intervals
 LATE = 1.5  # times the last interval
-# Quotients of two waves of a row, at most. Below 200 Hz W8 depends on where the samples of a QRS complex are.
-ALIKE_W8, ALIKE_W22, ALIKE_W32 = 2.0, 1.18, 1.25
+SMALLER = 0.5  # a wave below it is another one than those of the row: a T wave
+ALIKE, ALIKE_W8, ALIKE_W22, ALIKE_W32 = 1.35, 1.25, 1.18, 1.25  # quotients of two waves of a row, at most
 STEEPEST = 1.6  # the same of heights while a gain rises
+
+
+def is_alike(one: float, other: float, most: float) -> bool:
+    """Return True if two numbers differ by a factor of ``most`` at most."""
+    return one <= most * other and other <= most * one
 
 
 def are_alike(one: F32, other: F32) -> bool:
     """Return True if two past peaks have one height and one shape."""
-    w8, w22, w32 = float(one[PAST_W8]), float(one[PAST_W22]), float(one[PAST_W32])
-    return is_alike(float(one[PAST_HEIGHT]), float(other[PAST_HEIGHT]), ALIKE) and has_widths(
-        w8, w22, w32, other, ALIKE_W8, ALIKE_W22, ALIKE_W32
+    alike: bool = (
+        is_alike(float(one[PAST_HEIGHT]), float(other[PAST_HEIGHT]), ALIKE)
+        and is_alike(float(one[PAST_W8]), float(other[PAST_W8]), ALIKE_W8)
+        and is_alike(float(one[PAST_W22]), float(other[PAST_W22]), ALIKE_W22)
+        and is_alike(float(one[PAST_W32]), float(other[PAST_W32]), ALIKE_W32)
     )
+    return alike
+
+
+def has_widths(features: F32, past: F32, w8: float, w22: float, w32: float) -> bool:
+    """Return True if the widths of a peak differ from those of a past one by these factors at most."""
+    alike: bool = (
+        is_alike(float(features[W8]), float(past[PAST_W8]), w8)
+        and is_alike(float(features[W22]), float(past[PAST_W22]), w22)
+        and is_alike(float(features[W32]), float(past[PAST_W32]), w32)
+    )
+    return alike
 
 
 def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) -> None:
@@ -61,8 +80,7 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
     c, height, median = int(peak[PEAK_SAMPLE]), float(peak[PEAK_RESPONSE]), int(peak[PEAK_MEDIAN])
     if height <= ceiling(median, int(peak[PEAK_CEILING])) or median <= 0:  # as a rule
         return
-    w8, w22, w32 = float(features[W8]), float(features[W22]), float(features[W32])
-    longest = samples_of(LONGEST_S, spans)
+    longest = int(LONGEST_S * float(spans[LOOKBACK]) / SPAN_S[LOOKBACK])
     past, total = memory.past, int(memory.log[PEAK_COUNT])
     at, found = total % PAST_PEAKS, False
     for _ in range(min(total, PAST_PEAKS)):
@@ -75,33 +93,39 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
         found = found or (
             may_be
             and gap > 0  # the peak itself
-            and has_widths(w8, w22, w32, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32)
+            and has_widths(features, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32)
         )
     if found:
         peak[PEAK_BESIDE] = RESEMBLING
 
 
-def level_of_row(c: int, median: int, highest: float, spans: I64, memory: PeakMemory) -> int:
+def level_of_row(c: int, median: int, spans: I64, memory: PeakMemory) -> int:
     """Return the height of the row of large waves before sample ``c``; 0 if there is none.
 
     Parameters
     ----------
     median
         The level of the blocks, above 0.
-    highest
-        As ``highest_wave`` returns it.
     spans : int64 [11]
         ``peak_features.SPAN_S`` in samples.
     memory
         The lane's past peaks.
     """
+    rate = float(spans[LOOKBACK]) / SPAN_S[LOOKBACK]
+    longest, shortest = int(LONGEST_S * rate), int(SHORTEST_S * rate)
+    past, total = memory.past, int(memory.log[PEAK_COUNT])
+    known, highest = min(total, PAST_PEAKS), 0.0
+    at = total % PAST_PEAKS
+    for _ in range(known):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        if until(c, int(memory.sample[at])) > longest:
+            break
+        highest = max(highest, float(past[at, PAST_HEIGHT]))
     if highest <= LARGE * median:  # as a rule
         return 0
-    longest, shortest = samples_of(LONGEST_S, spans), samples_of(SHORTEST_S, spans)
-    past, total = memory.past, int(memory.log[PEAK_COUNT])
     newest, count, before, late = -1, 0, 0, 0
     at = total % PAST_PEAKS
-    for _ in range(min(total, PAST_PEAKS)):
+    for _ in range(known):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         gap = until(c, int(memory.sample[at]))
         if gap > (ROW + 1) * longest:
@@ -123,19 +147,19 @@ def level_of_row(c: int, median: int, highest: float, spans: I64, memory: PeakMe
     return int(past[newest, PAST_HEIGHT])
 
 
-def behind_row(candidate: Candidate, peak: I64, highest: float, spans: I64, memory: PeakMemory) -> Candidate:
+def behind_row(candidate: Candidate, peak: I64, spans: I64, memory: PeakMemory) -> Candidate:
     """Return a candidate with the level of the row of large waves before it, and write it to its peak; else as it is.
 
     Parameters
     ----------
     peak : int64 [PEAK_COLUMNS]
         The median of the blocks is read; median and quantile are written.
-    highest, spans, memory
+    spans, memory
         As of ``level_of_row``.
     """
     if peak[PEAK_MEDIAN] <= 0:  # no level is known yet
         return candidate
-    level = level_of_row(candidate.sample, int(peak[PEAK_MEDIAN]), highest, spans, memory)
+    level = level_of_row(candidate.sample, int(peak[PEAK_MEDIAN]), spans, memory)
     if level == 0:
         return candidate
     wait()  # all members have read the median

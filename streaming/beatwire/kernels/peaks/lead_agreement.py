@@ -22,7 +22,7 @@ from beatwire.kernels.peaks.peak_features import (
     PEAK_COUNT,
     TURNED,
 )
-from beatwire.kernels.peaks.peak_history import height_at, is_disturbance
+from beatwire.kernels.peaks.peak_history import is_disturbance
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
@@ -72,7 +72,7 @@ def compare_leads(
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if high == MOST_HIGH_PEAKS or until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        other = height_at(float(past[at, PAST_HEIGHT]), level)
+        other = float(past[at, PAST_HEIGHT])
         if other > 0.5 * level and not is_disturbance(other, height, level):
             high += 1
             for lead in range(leads):

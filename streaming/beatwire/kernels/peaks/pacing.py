@@ -72,7 +72,7 @@ def has_others(c: int, spans: I64, memory: PeakMemory) -> bool:
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        others += memory.past[at, PAST_W8] < MOST_W8 and memory.past[at, PAST_HEIGHT] > 0.0
+        others += memory.past[at, PAST_W8] < MOST_W8
     return others >= FEWEST_OTHERS
 
 

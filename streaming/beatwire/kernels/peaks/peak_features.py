@@ -14,8 +14,7 @@ The state of a lane are three arrays:
     The sample of peak ``k`` (``kernels.short_times``).
 ``past[lane, k % PAST_PEAKS]``, float32 ``[PAST_COLUMNS]``
     Peak ``k``: its height, its widths, its valleys and the probability that its classification is wrong; in streams of
-    several leads also the response of each lead (``kernels.peaks.lead_agreement``). The height is below zero of a wave
-    that was too small for a candidate (``kernels.peaks.small_waves``): no feature depends on it while it is.
+    several leads also the response of each lead (``kernels.peaks.lead_agreement``).
 
 Invariant: features depend on this state and on the rings alone. No classification by the trees is fed back into them.
 """

@@ -32,7 +32,6 @@ from beatwire.kernels.peaks.peak_features import (
     PAST_COLUMNS,
     PAST_HEIGHT,
     PAST_PEAKS,
-    PAST_RISK,
     PAST_VALLEYS,
     PAST_W8,
     PAST_W22,
@@ -126,11 +125,6 @@ def is_disturbance(other: float, height: float, level: float) -> bool:
     return other > TIMES * max(height, level)
 
 
-def height_at(stored: float, level: float) -> float:
-    """Return the height of a past peak; 0 of a small wave (below zero) that is no high peak at this level either."""
-    return max(stored, 0.0 if -2.0 * stored <= level else -stored)
-
-
 def compare_with_recent_peaks(
     c: int, height: float, level: float, spans: I64, memory: PeakMemory, numbers: F64, features: F32
 ) -> None:
@@ -165,11 +159,11 @@ def compare_with_recent_peaks(
         gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK] or (count == MEDIAN_SIZE and peaks >= RECENT_PEAKS):
             break
-        other = height_at(float(past[at, PAST_HEIGHT]), level)
+        other = float(past[at, PAST_HEIGHT])
         relative = other / level
         if gap <= spans[MS400]:
             near = max(near, other)
-        if other == 0.0 or is_disturbance(other, height, level):
+        if is_disturbance(other, height, level):
             continue
         if peaks < RECENT_VALLEYS:
             valleys[peaks] = float(past[at, PAST_VALLEYS])
@@ -235,13 +229,13 @@ def compare_with_all_peaks(
         gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
-        other = height_at(float(past[at, PAST_HEIGHT]), level)
+        other = float(past[at, PAST_HEIGHT])
         relative = other / level
         if gap <= spans[MS1500]:
             recent = max(recent, other)
             if gap > spans[MS400] and gap <= spans[MS700]:
                 later = max(later, other)
-        if other == 0.0 or is_disturbance(other, height, level):
+        if is_disturbance(other, height, level):
             continue
         peaks += 1
         middling += (relative > 0.15) & (relative < 0.55)
@@ -285,8 +279,7 @@ def store_peak(c: int, height: int, memory: PeakMemory, numbers: F64, features: 
     row[PAST_W22] = features[W22]
     row[PAST_W32] = features[W32]
     left, right = float(features[VALLEY_LEFT]), float(features[VALLEY_RIGHT])
-    row[PAST_VALLEYS] = 1.0 * abs(height) * left + 1.0 * abs(height) * right  # in float64
-    row[PAST_RISK] = 0.0
+    row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
     for lead in range(past.shape[1] - PAST_COLUMNS):
         row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
     memory.sample[place] = shortest(c)

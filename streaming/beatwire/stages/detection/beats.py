@@ -6,9 +6,8 @@ State: for each bank int64 ``lanes[lanes, BEAT_STATE_COLUMNS]`` (``kernels.detec
        the last eight intervals, the last eight stretches in which no beat may be, and whether the rhythm is fast
 
 With trees, a peak is a beat if its logit is above 0 and its response exceeds 0.09 of the 80 % quantile of the last ten
-2-s maxima (``kernels.detection.level``). Without trees it is one if its response exceeds 0.3 of the level: the median
-of the last five maxima, or 0.3 of that quantile if that is more. In a calibrated stream it also exceeds the response to
-a wave of ``floor_uv``.
+2-s maxima. Without trees it is one if its response exceeds 0.3 of the level: the median of the last five maxima, or 0.3
+of that quantile if that is more. In a calibrated stream it also exceeds the response to a wave of ``floor_uv``.
 
 In a fast rhythm, above 200 a minute, beats follow each other faster than peaks can: then waves between peaks are beats
 too, and what belongs to the rhythm is one whatever its logit (``kernels.detection.fast_rhythm``).
