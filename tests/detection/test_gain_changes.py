@@ -31,7 +31,12 @@ def test_a_gain_that_grows_is_no_asystole(
 
 
 @settings(max_examples=draws(20), deadline=None)
-@given(seed=st.integers(0, 199), bpm=st.floats(60, 180), rate_hz=st.sampled_from([250, 500]), times=st.floats(12, 50))
+@given(
+    seed=st.integers(0, 199),
+    bpm=st.floats(60, 180),
+    rate_hz=st.sampled_from([125, 128, 250, 500]),
+    times=st.floats(12, 50),
+)
 def test_beats_of_another_gain_are_found_from_the_fourth_on(seed: int, bpm: float, rate_hz: int, times: float) -> None:
     mv, beats_s = heart(seed, bpm, rate_hz)
     result = beatwire.analyze(mv * gain(mv.shape[1], rate_hz, times, 0), fs=rate_hz, units="mV")

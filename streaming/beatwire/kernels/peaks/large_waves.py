@@ -38,11 +38,12 @@ from beatwire.records.columns import (
 )
 
 ROW = 3
-LARGE = 5  # times the level; a gain that changes by less is followed at once
+LARGE = 4  # times the level; a gain that changes by less is followed at once
 LONGEST_S, SHORTEST_S = 2.0, 0.25  # of the intervals
 LATE = 1.5  # times the last interval
 SMALLER = 0.5  # a wave below it is another one than those of the row: a T wave
-ALIKE, ALIKE_W8, ALIKE_W22, ALIKE_W32 = 1.35, 1.25, 1.18, 1.25  # quotients of two waves of a row, at most
+# Quotients of two waves of a row, at most. Below 200 Hz W8 depends on where the samples of a QRS complex are.
+ALIKE, ALIKE_W8, ALIKE_W22, ALIKE_W32 = 1.35, 2.0, 1.18, 1.25
 STEEPEST = 1.6  # the same of heights while a gain rises
 
 
