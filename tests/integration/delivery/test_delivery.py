@@ -201,12 +201,12 @@ def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large
     ],
 )
 def test_a_topic_that_takes_no_message_of_the_monitor_ends_it_soon_with_the_cause(
-    kafka, exactly_once, name, value, text
+    own_kafka, exactly_once, name, value, text
 ):
-    send(kafka, b"1")
-    set_topic(kafka.cluster, names.BEATS, name, value)
-    # A group of its own: a broker that refuses times refuses the ends of transactions, too, and waits to write them.
-    with Source(kafka.cluster, f"g-{name}") as source, Sink(kafka.cluster, exactly_once=exactly_once) as sink:
+    send(own_kafka, b"1")
+    set_topic(own_kafka.cluster, names.BEATS, name, value)
+    # A broker of its own: it refuses the ends of transactions, too, and waits to write them.
+    with Source(own_kafka.cluster, "g") as source, Sink(own_kafka.cluster, exactly_once=exactly_once) as sink:
         polled, began_s = take(source), time.monotonic()
         with pytest.raises(FatalError, match=rf"ecg\.beats: .*{text}"):
             sink.publish(beats(b"of this monitor"), positions_after(polled), source, polled.epoch)
