@@ -52,25 +52,22 @@ def is_alike(one: float, other: float, most: float) -> bool:
     return one <= most * other and other <= most * one
 
 
-def are_alike(one: F32, other: F32) -> bool:
-    """Return True if two past peaks have one height and one shape."""
-    alike: bool = (
-        is_alike(float(one[PAST_HEIGHT]), float(other[PAST_HEIGHT]), ALIKE)
-        and is_alike(float(one[PAST_W8]), float(other[PAST_W8]), ALIKE_W8)
-        and is_alike(float(one[PAST_W22]), float(other[PAST_W22]), ALIKE_W22)
-        and is_alike(float(one[PAST_W32]), float(other[PAST_W32]), ALIKE_W32)
-    )
-    return alike
-
-
-def has_widths(features: F32, past: F32, w8: float, w22: float, w32: float) -> bool:
+def has_widths(w8: float, w22: float, w32: float, past: F32, most_w8: float, most_w22: float, most_w32: float) -> bool:
     """Return True if the widths of a peak differ from those of a past one by these factors at most."""
     alike: bool = (
-        is_alike(float(features[W8]), float(past[PAST_W8]), w8)
-        and is_alike(float(features[W22]), float(past[PAST_W22]), w22)
-        and is_alike(float(features[W32]), float(past[PAST_W32]), w32)
+        is_alike(w8, float(past[PAST_W8]), most_w8)
+        and is_alike(w22, float(past[PAST_W22]), most_w22)
+        and is_alike(w32, float(past[PAST_W32]), most_w32)
     )
     return alike
+
+
+def are_alike(one: F32, other: F32) -> bool:
+    """Return True if two past peaks have one height and one shape."""
+    w8, w22, w32 = float(one[PAST_W8]), float(one[PAST_W22]), float(one[PAST_W32])
+    return is_alike(float(one[PAST_HEIGHT]), float(other[PAST_HEIGHT]), ALIKE) and has_widths(
+        w8, w22, w32, other, ALIKE_W8, ALIKE_W22, ALIKE_W32
+    )
 
 
 def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) -> None:
@@ -81,6 +78,7 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
     c, height, median = int(peak[PEAK_SAMPLE]), float(peak[PEAK_RESPONSE]), int(peak[PEAK_MEDIAN])
     if height <= ceiling(median, int(peak[PEAK_CEILING])) or median <= 0:  # as a rule
         return
+    w8, w22, w32 = float(features[W8]), float(features[W22]), float(features[W32])
     longest = int(LONGEST_S * float(spans[LOOKBACK]) / SPAN_S[LOOKBACK])
     past, total = memory.past, int(memory.log[PEAK_COUNT])
     at, found = total % PAST_PEAKS, False
@@ -94,7 +92,7 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
         found = found or (
             may_be
             and gap > 0  # the peak itself
-            and has_widths(features, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32)
+            and has_widths(w8, w22, w32, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32)
         )
     if found:
         peak[PEAK_BESIDE] = RESEMBLING

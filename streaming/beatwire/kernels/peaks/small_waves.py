@@ -10,7 +10,7 @@ the silence (``kernels.alerts.resized_waves``). P waves of a heart that stands s
 """
 
 from beatwire.kernels.peaks.large_waves import has_widths
-from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_HEIGHT, PAST_PEAKS, PEAK_COUNT, SPAN_S
+from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_HEIGHT, PAST_PEAKS, PEAK_COUNT, SPAN_S, W8, W22, W32
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, I64
 from beatwire.records.classification import PeakMemory
@@ -56,6 +56,7 @@ def mark_shrunk(peak: I64, level: int, features: F32, spans: I64, memory: PeakMe
     memory
         The lane's past peaks.
     """
+    w8, w22, w32 = float(features[W8]), float(features[W22]), float(features[W32])
     c, past, total = int(peak[PEAK_SAMPLE]), memory.past, int(memory.log[PEAK_COUNT])
     at, compared, alike = total % PAST_PEAKS, 0, 0
     for _ in range(min(total, PAST_PEAKS)):
@@ -65,6 +66,6 @@ def mark_shrunk(peak: I64, level: int, features: F32, spans: I64, memory: PeakMe
         if HIGH * past[at, PAST_HEIGHT] <= level:
             continue
         compared += 1
-        alike += int(has_widths(features, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32))
+        alike += int(has_widths(w8, w22, w32, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32))
     if alike >= NEEDED and peak[PEAK_BESIDE] == 0:
         peak[PEAK_BESIDE] = SHRUNK
