@@ -35,12 +35,11 @@ from beatwire.service.observing.health import LoopState
 from beatwire.service.observing.instruments import Instruments
 from beatwire.service.observing.logs import log_clocks, log_event, log_expired
 from beatwire.service.observing.unusable import UnusableLog
-from beatwire.service.process_tuning import MemoryReturn
+from beatwire.service.process_tuning import LARGE_TICK, MemoryReturn
 from beatwire.service.restoring import Restoring
 from beatwire.service.tick_positions import TickPositions
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
-_SOON = 16_384  # messages of a tick that is computed within the time of a transaction; live ticks have fewer
 _MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
 
 
@@ -208,7 +207,7 @@ class Monitor:
 
         A transaction that is open for long would be ended by the broker.
         """
-        if polled.replay or not polled.positions or len(polled.tick.arrival_us) > _SOON:
+        if polled.replay or not polled.positions or len(polled.tick.arrival_us) > LARGE_TICK:
             return None
         before = self._positions.before(polled)
         self._sink.begin_tick(before, self._source, self._epoch)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
 _LARGEST_BLOCK = 32 << 20  # that older versions of glibc accept as the latter
-_LARGE_TICK = 16_384  # messages; live ticks have fewer
+LARGE_TICK = 16_384  # messages; live ticks have fewer
 _LARGE_IN_A_ROW = 16  # large ticks, after which free memory is returned at the latest
 _OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
@@ -56,7 +56,7 @@ class MemoryReturn:
 
     def after_tick(self, messages: int) -> None:
         """Return freed memory if a row of large ticks has become long, or has ended."""
-        is_large = messages >= _LARGE_TICK
+        is_large = messages >= LARGE_TICK
         self._large += is_large
         if self._trim is not None and self._large and (not is_large or self._large == _LARGE_IN_A_ROW):
             self._trim()
