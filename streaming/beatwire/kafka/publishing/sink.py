@@ -144,10 +144,9 @@ class Sink:
             return
         began_s = time.monotonic()
         while True:
-            tick = self._take_ahead(source, epoch)
-            transactions = self._current(source, epoch) if tick is None else tick.transactions
+            tick = self._take_tick(source, epoch)
+            transactions = tick.transactions
             try:
-                tick = self._begin(transactions, source) if tick is None else tick
                 self._committed.update(tick.commit(outgoing, positions))
                 self._known, self._replaced = True, False
                 return
@@ -223,29 +222,30 @@ class Sink:
         if isinstance(self._output, Sender):
             return
         with contextlib.suppress(StaleError):  # `publish` raises it
-            tick, self._ahead = self._ahead, None
-            transactions = self._current(source, epoch) if tick is None else tick.transactions
+            tick = self._take_tick(source, epoch)
             try:
-                tick = self._begin(transactions, source) if tick is None else tick
                 do(tick)
                 self._ahead = tick
             except KafkaException as error:
-                transactions.raise_if_permanent(error)
-                transactions.abort()
+                tick.transactions.raise_if_permanent(error)
+                tick.transactions.abort()
 
-    def _take_ahead(self, source: Source, epoch: int) -> TickTransaction | None:
-        """Return the transaction of the tick if it has begun; abort it if the epoch is over.
+    def _take_tick(self, source: Source, epoch: int) -> TickTransaction:
+        """Return the transaction of the tick in work: the one that has begun, or a new one.
 
         Raises
         ------
         StaleError
-            The epoch is over.
+            The epoch is over, or the producer does not work; what has begun is aborted.
         """
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and source.epoch != epoch:
-            ahead.transactions.abort()
+        tick, self._ahead = self._ahead, None
+        if tick is None:
+            tick = TickTransaction(self._current(source, epoch), source)
+        elif source.epoch != epoch:
+            tick.transactions.abort()
             raise StaleError
-        return ahead
+        self._known = False
+        return tick
 
     def _current(self, source: Source, epoch: int) -> Transactions:
         """Return the producer of an epoch, or raise StaleError if it is over or the producer does not work.
@@ -287,7 +287,3 @@ class Sink:
             return {}
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
-
-    def _begin(self, transactions: Transactions, source: Source) -> TickTransaction:
-        self._known = False
-        return TickTransaction(transactions, source)

@@ -18,7 +18,7 @@ from beatwire.records import Outgoing
 
 
 class TickTransaction:
-    """An open transaction.
+    """A transaction, which begins with what is sent first.
 
     Parameters
     ----------
@@ -26,22 +26,29 @@ class TickTransaction:
         The producer, in which no transaction is open.
     source
         The member of the group that positions are committed for.
-
-    Raises
-    ------
-    KafkaException
-        The producer does not work.
     """
 
     def __init__(self, transactions: Transactions, source: Source) -> None:
         self.transactions, self._source = transactions, source
         self._positions: Mapping[int, Position] = {}  # whose offsets are on their way
         self._stamped: dict[int, Position] = {}  # the same with the time of the commit
-        self._sent = 0
-        transactions.begin()
+        self._begun, self._sent = False, 0
+
+    def _begin(self) -> None:
+        """Begin the transaction, once."""
+        if not self._begun:
+            self.transactions.begin()
+            self._begun = True
 
     def start_offsets(self, positions: Mapping[int, Position]) -> None:
-        """Begin to add the input offsets, partition -> position after the tick; `commit` waits for them."""
+        """Begin to add the input offsets, partition -> position after the tick; `commit` waits for them.
+
+        Raises
+        ------
+        KafkaException
+            The producer does not work.
+        """
+        self._begin()
         at_ms = time.time_ns() // 1_000_000
         self._positions = positions
         self._stamped = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
@@ -53,8 +60,9 @@ class TickTransaction:
         Raises
         ------
         UserError, KafkaException
-            The broker refuses a message.
+            The broker refuses a message, or the producer does not work.
         """
+        self._begin()
         self.transactions.sender.send_all(outgoing)
         self._sent = len(outgoing)
 
@@ -78,6 +86,7 @@ class TickTransaction:
         StaleError, UserError, KafkaException
             The transaction was not committed, or that is unknown.
         """
+        self._begin()
         self.transactions.sender.send_all(outgoing[self._sent :])
         if self._positions:
             self.transactions.await_offsets()

@@ -205,9 +205,11 @@ class Transactions:
 
     def close(self) -> None:
         """Close the connection; committed transactions stay."""
+        if self.discarded:
+            return
         if self._sending is not None and self._sending.is_alive():
             self.discard()
-        elif not self.discarded:
+        else:
             self.sender.close()
 
     def raise_if_permanent(self, error: KafkaException) -> None:
