@@ -29,7 +29,7 @@ class Streams:
     schema_id    id that Avro messages in Confluent framing must have; None accepts any
     """
 
-    pass_s: float = 1.1
+    pass_s: float = 1.03
     reorder_s: float = 0.4
     bridge_s: float = 0.25
     silence_s: float = 60.0

@@ -14,7 +14,7 @@ from beatwire.recordings import NO_VALUE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.waveform import WaveGrid
 from beatwire.stages.detection.doubt import blocks_of, grid_for
-from beatwire.stages.detection.ring import ring_samples
+from beatwire.stages.support.room import columns_for
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,7 +101,7 @@ def test_all_that_a_peak_needs_is_in_ring_and_past_when_it_is_decided(
     x, grid = signal(rng, n, 30, 50)[:1], grid_for(rate_hz, 7)
     delay = int(np.ceil(s.decide_s * rate_hz))
     complete, numbers = past_of(x, grid, base)[0], np.zeros((4, len(grid.offset)), np.int64)
-    ring = np.zeros(ring_samples(s.ring_s, rate_hz), np.int16)
+    ring = np.zeros(columns_for(s.ring_s, rate_hz, np.int16), np.int16)
     past = np.zeros((1, 1, blocks_of(s.past_s, rate_hz), BLOCK_BYTES), np.uint8)
     start, zero, work = base, np.zeros(1, np.int64), np.zeros((1, VALUES), np.int32)
     gather, store = cpu.compiled(wave_input.gather), cpu.compiled(past_samples.store_past)

@@ -5,6 +5,7 @@ import pytest
 from beatwire.records import Placement, Ringed
 from beatwire.records.columns import PLACEMENT_COLUMNS
 from beatwire.stages.detection import ring
+from beatwire.stages.support.room import ROUNDED, columns_for
 from laws import cut
 from steps import fresh_of
 
@@ -119,6 +120,6 @@ def test_a_bank_that_grows_keeps_its_samples(state: ring.State) -> None:
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 999.9])
 def test_the_length_of_a_ring_is_whole_cache_lines_and_long_enough(rate_hz: float) -> None:
-    columns = ring.ring_samples(1.7, rate_hz)
+    columns = columns_for(1.7, rate_hz, np.int16)
     assert columns % 32 == 0
-    assert 1.7 * rate_hz <= columns < 1.7 * rate_hz + 32
+    assert 1.7 * rate_hz <= columns < 1.7 * rate_hz + ROUNDED + 32

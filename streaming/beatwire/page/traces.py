@@ -44,7 +44,7 @@ from beatwire.records.slot_columns import (
     SLOT_PENDING,
     SLOT_SESSION,
 )
-from beatwire.stages.detection.ring import ring_samples
+from beatwire.stages.support.room import columns_for
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import lead_names
 
@@ -246,7 +246,7 @@ class Traces:
     def _grown(self, bank: int) -> I16:
         """Return the rings of a bank, with one for every lane if there is memory."""
         for new in self.placing.banks[len(self._rings) :]:
-            size = ring_samples(RING_S + EARLY_S, new.rate_hz)
+            size = columns_for(RING_S + EARLY_S, new.rate_hz, np.int16)
             self._rings.append(np.empty((0, new.leads, size), np.int16))
         ring, lanes = self._rings[bank], self.placing.state.admission.lanes[bank]
         if lanes > len(ring):

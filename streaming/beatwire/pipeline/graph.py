@@ -1,6 +1,6 @@
 """The streamz graph: the journey of a sample, one line for each stage. Read this first.
 
-A tick goes in as RawTick and comes out as messages. A pass is 1.1 s of a stream at most, so a tick that brings more of
+A tick goes in as RawTick and comes out as messages. A pass is 1.03 s of a stream at most, so a tick that brings more of
 a stream is cut into passes; the stages from ring to history run once for each bank and pass
 (``pipeline.parts.Detection``). Every node is an attribute of ``Graph`` and of ``Pipeline``, which a monitor runs:
 subscribe a function, or attach a branch, to any of them::

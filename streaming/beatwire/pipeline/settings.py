@@ -53,7 +53,6 @@ ALONE_BYTES = 6_000  # of each of them, of both kinds
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 NETWORK_BYTES = 240 << 20  # of the teams of a card that judge doubtful peaks
 HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
-ROUNDED_S = 0.06  # three samples at 50 Hz: durations are rounded one by one
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
 
 
@@ -120,7 +119,7 @@ class Settings(Streams):
     def response_ring_s(self) -> float:
         """Return the seconds of responses to keep: in a pass, and behind the oldest peak that it decides."""
         behind_s = max(self.nms.left_s + self.design.delay_s, REACH_S)
-        return self.longest_pass_s + self.nms.right_s + behind_s + ROUNDED_S
+        return self.longest_pass_s + self.nms.right_s + behind_s
 
     @property
     def most_alone(self) -> int:
@@ -131,7 +130,7 @@ class Settings(Streams):
     def alone_ring_s(self) -> float:
         """Return the seconds of responses of a lead alone to keep: what the search for peaks and features read."""
         behind_s = self.nms.left_s + 2 * self.design.delay_s + SPAN_S[MS230]
-        return self.longest_pass_s + self.nms.right_s + behind_s + ROUNDED_S
+        return self.longest_pass_s + self.nms.right_s + behind_s
 
     @property
     def ring_s(self) -> float:
@@ -139,12 +138,12 @@ class Settings(Streams):
         behind_s = self.nms.block_s + self.design.delay_s
         if self.detector == "network":
             behind_s = max(behind_s, RECENT_S + HIDDEN_S[0] + self.decide_s + LONGEST_BLOCK_S)
-        return behind_s + self.longest_pass_s + self.reorder_s + ROUNDED_S
+        return behind_s + self.longest_pass_s + self.reorder_s
 
     @property
     def past_s(self) -> float:
         """Return the seconds before the last sample of a pass that the network reads."""
-        return NETWORK_REACH_S + self.decide_s + self.longest_pass_s + ROUNDED_S
+        return NETWORK_REACH_S + self.decide_s + self.longest_pass_s
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""

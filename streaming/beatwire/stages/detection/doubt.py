@@ -24,7 +24,7 @@ from beatwire.records import F64, I32, U8, Bank, Peaks
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
-from beatwire.stages.support.room import grown_of
+from beatwire.stages.support.room import ROUNDED, grown_of
 
 KNOTS = 129  # of ``scale_of``
 
@@ -135,7 +135,8 @@ def halvings_of(rate_hz: float) -> int:
 
 def blocks_of(past_s: float, rate_hz: float) -> int:
     """Return the blocks of the past of a lead, of which so many seconds are read."""
-    return int(np.ceil((past_s - RECENT_S) * rate_hz / (VALUES << halvings_of(rate_hz)))) + 1  # one is read in part
+    samples = (past_s - RECENT_S) * rate_hz + ROUNDED
+    return int(np.ceil(samples / (VALUES << halvings_of(rate_hz)))) + 1  # one is read in part
 
 
 def scratch_of(network: WaveNetwork) -> WaveScratch:

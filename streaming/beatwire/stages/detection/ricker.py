@@ -11,7 +11,6 @@ The filter is a Ricker wavelet, its magnitude summed over leads and over a short
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +23,7 @@ from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
-from beatwire.stages.support.room import grown_of
+from beatwire.stages.support.room import columns_for, grown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
         state.taps[bank.number] = backend.constant(one.taps)
     response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift, one.after)
-    shape = lanes, _columns(state.settings.ring_s, bank)
+    shape = lanes, columns_for(state.settings.ring_s, bank.rate_hz, np.int32)
     f = grown_of(state.responses, bank.number, backend, shape, np.int32)
     jumps = grown_of(state.jumps, bank.number, backend, (lanes, JUMP_COLUMNS), np.int64)
     rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
@@ -109,17 +108,12 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     return state, Response(fresh, rings, one.delay, leads, limits, each)
 
 
-def _columns(seconds: float, bank: Bank) -> int:
-    """Return the samples of a ring of responses: whole cache lines of int32."""
-    return math.ceil(seconds * bank.rate_hz / 16) * 16
-
-
 def _alone_of(state: State, bank: Bank, f: Any) -> LeadResponses:
     """Return the responses of leads alone of a bank, grown to the lanes of ``f``."""
     alone, rows, backend, s = state.alone.get(bank.number), len(f) * bank.leads, state.backend, state.settings
     if alone is None or len(alone.f) < rows:
         old, old_jumps = (None, None) if alone is None else (alone.f, alone.jumps)
-        columns = _columns(s.alone_ring_s, bank)
+        columns = columns_for(s.alone_ring_s, bank.rate_hz, np.int32)
         lift = state.filters[bank.number].shift - filter_for(s.design, bank.rate_hz, 1).shift
         alone = state.alone[bank.number] = LeadResponses(
             backend.grown(old, (rows, columns), np.int32), backend.grown(old_jumps, (rows, JUMP_COLUMNS), np.int64),

@@ -15,7 +15,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.records import I64, Placement, Ringed
 from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
-from beatwire.stages.support.room import grown_of
+from beatwire.stages.support.room import columns_for, grown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     """Write one placement."""
     fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
     backend.next_pass()
-    shape = placement.lanes, bank.leads, ring_samples(state.settings.ring_s, bank.rate_hz)
+    shape = placement.lanes, bank.leads, columns_for(state.settings.ring_s, bank.rate_hz, np.int16)
     x = grown_of(state.rings, bank.number, backend, shape, np.int16)
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
@@ -64,8 +64,3 @@ def _apart(place: I64) -> tuple[I64, tuple[I64, I64] | None]:
     rest = rest[np.argsort(rest[:, PLACE_LANE], kind="stable")]
     run = np.concatenate([np.flatnonzero(np.diff(rest[:, PLACE_LANE], prepend=-1)), [len(rest)]])
     return place[~reads], (run, rest)
-
-
-def ring_samples(ring_s: float, rate_hz: float) -> int:
-    """Return the number of columns of a ring: whole cache lines of int16."""
-    return int(np.ceil(ring_s * rate_hz / 32)) * 32
