@@ -86,7 +86,7 @@ def test_the_trend_is_empty_where_there_are_no_beats() -> None:
 def alert(rule: str, priority: str, state: str, onset: int, decided: int) -> dict[str, Any]:
     return {
         "id": f"{rule} {onset}", "rule": rule, "priority": priority, "technical": False, "state": state,
-        "onset": onset, "decided": decided,
+        "onset": onset, "text": rule, "decided": decided,
     }  # fmt: skip
 
 

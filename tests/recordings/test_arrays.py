@@ -240,3 +240,12 @@ def test_the_conversion_to_int16_does_not_depend_on_the_block_size(monkeypatch: 
     assert np.array_equal(whole[0], blocks[0])
     assert whole[1:] == blocks[1:]
     assert np.count_nonzero(whole[0] == NO_VALUE) == 42
+
+
+@pytest.mark.parametrize("dead", [np.nan, 0.0, 5.0])
+def test_a_lead_that_never_changes_beside_others_is_said(dead: float) -> None:
+    ecg = np.random.default_rng(1).normal(0, 0.3, (3, 5000))
+    ecg[1] = dead
+    assert "no signal in V1" in as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes
+    ecg[1, 4000] = 1.0
+    assert as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes == ()

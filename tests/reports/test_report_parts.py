@@ -14,6 +14,7 @@ from beatwire.errors import escape
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import Analysis
+from beatwire.offline.results.episodes import episodes_of
 from beatwire.recordings import NO_VALUE, Recording, read_recording
 from beatwire.report import sections
 from beatwire.report.annotations import annotations_of
@@ -25,7 +26,7 @@ from beatwire.report.figures.plane import decoded
 from beatwire.report.figures.response import responses_of
 from beatwire.report.figures.strips import Strips
 from beatwire.report.sections import MOST_ALERTS
-from beatwire.report.study import episodes_of, study_of
+from beatwire.report.study import study_of
 from beatwire.stages.support.filters import Design, filter_for
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,13 +93,27 @@ def test_an_episode_ends_when_its_condition_does() -> None:
     assert [(e.onset, e.decided, e.end) for e in episodes_of(alerts)] == [(5, 50, None), (10, 20, 30)]
 
 
+def test_an_alert_whose_priority_rises_is_one_episode_of_the_highest() -> None:
+    one = {"rule": "cannot analyse", "technical": True, "state": "on"}
+    alerts = [
+        one | {"id": "a", "priority": "medium", "text": "10 s", "onset": 10, "decided": 10},
+        one | {"id": "a", "priority": "medium", "text": "ended", "onset": 10, "decided": 30, "state": "off"},
+        one | {"id": "b", "priority": "high", "text": "30 s", "onset": 30, "decided": 30},
+        one | {"id": "b", "priority": "high", "text": "ended", "onset": 30, "decided": 70, "state": "off"},
+        one | {"id": "c", "priority": "medium", "text": "10 s", "onset": 90, "decided": 90},
+    ]
+    found = [(e.priority, e.text, e.onset, e.end) for e in episodes_of(alerts)]
+    assert found == [("high", "30 s", 10, 70), ("medium", "10 s", 90, None)]
+
+
 def made_up(hours: float, alerts: int) -> Any:
     """A study of a long recording without a signal: a beat each second, and alerts in equal distances."""
     recording = Recording("long", 50.0, ("II",), 5.0, np.zeros((1, round(hours * 180_000)), np.int16))
     sample = np.arange(100, recording.samples.shape[1], 50)
     beats = {
         "sample": sample, "rr_ms": np.full(len(sample), 1000.0), "rate_bpm": np.full(len(sample), 60.0),
-        "score": np.where(np.arange(len(sample)) % 100 == 0, 4.0, 0.5), "quality": np.ones(len(sample)),
+        "score": np.full(len(sample), 0.5), "quality": np.ones(len(sample)),
+        "beat_class": np.where(np.arange(len(sample)) % 100 == 0, "V", "N"),
         "time_s": sample / 50.0, "expected_errors": np.zeros(len(sample)),
     }  # fmt: skip
     beats["rr_ms"][[10, 5000]] = 3500.0
@@ -108,12 +123,12 @@ def made_up(hours: float, alerts: int) -> Any:
     return study_of(recording, Analysis(beats, raised, {}, "none"), load_model(), None)
 
 
-def test_hours_count_beats_anomalous_beats_pauses_and_alerts_once() -> None:
+def test_hours_count_beats_classes_pauses_and_alerts_once() -> None:
     study = made_up(2.5, alerts=9)
     hours = hours_of(study)
     assert [h.seconds for h in hours] == [3600, 3600, 1800]
     assert sum(h.beats for h in hours) == len(study.sample)
-    assert sum(h.marked["anomalous"] for h in hours) == int(study.anomalous.sum()) > 80
+    assert sum(h.marked["V"] for h in hours) == (study.beats["beat_class"] == "V").sum() > 80
     assert [h.pauses for h in hours] == [1, 1, 0]
     assert sum(h.alerts for h in hours) == 9
     assert {h.mean_bpm for h in hours[2:]} == {60.0}
@@ -122,7 +137,7 @@ def test_hours_count_beats_anomalous_beats_pauses_and_alerts_once() -> None:
 def test_strips_of_one_kind_are_limited_and_the_rest_is_counted() -> None:
     kinds = {kind.name: kind for kind in kinds_of(made_up(1.5, alerts=40))}
     assert (len(kinds["Alert: pause"].events), kinds["Alert: pause"].total) == (PER_KIND, 40)
-    assert kinds["Anomalous beats"].total > PER_KIND == len(kinds["Anomalous beats"].events)
+    assert kinds["Class V, ventricular"].total > PER_KIND == len(kinds["Class V, ventricular"].events)
 
 
 def test_the_alerts_that_the_table_leaves_out_are_named_by_rule_before_it() -> None:
@@ -143,14 +158,15 @@ def test_a_recording_without_eight_intervals_says_why_it_has_no_lowest_and_highe
     assert why not in sections.summary(study, hours_of(study))
     study.beats["expected_errors"][:] = 2.0
     assert sections.summary(study, hours_of(study)).count(why) == 2
+    assert "no rate of good signal" in sections.summary(study, hours_of(study))
     assert "of poor signal too" in sections.hourly(study, hours_of(study))
 
 
-@pytest.mark.parametrize(("at", "x"), [(0, 3.3), (75, 37.5), (374, 184.2)])
+@pytest.mark.parametrize(("at", "x"), [(0, 1.1), (75, 37.5), (374, 186.4)])
 def test_the_mark_of_a_beat_at_the_edge_of_a_strip_is_not_cut(at: int, x: float) -> None:
-    study = made_up(1.5, alerts=0)  # the beat at sample 5100 has a score of 4.0
+    study = made_up(1.5, alerts=0)  # the beat at sample 5100 is ventricular
     (drawn,) = Strips(study, scale_of(study)).draw([Event("Beat", 5100, 5100 - at, 1)])
-    assert re.findall(r"""<text x="([\d.]+)" y="[\d.]+" class='kind'>4.0<""", drawn) == [f"{x:.2f}"]
+    assert re.findall(r"""<text x="([\d.]+)" y="[\d.]+" class='kind'>V<""", drawn) == [f"{x:.2f}"]
 
 
 def test_the_annotations_of_a_record_are_read_and_a_file_that_is_none_gives_a_note(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from beatwire.errors import escape
-from beatwire.offline.results.clock import clock
+from beatwire.offline.results.clock import clock, length
+from beatwire.offline.results.share import percent
 from beatwire.service.priorities import STARS, STYLES
 
 _LABEL = 14  # characters of the column of labels
@@ -56,7 +57,8 @@ def _lines(summary: Mapping[str, Any], console: Console) -> Iterator[tuple[str, 
     """Yield the lines: a label, and its text."""
     leads = ", ".join(summary["leads"])
     yield "recording", Text(summary["source"], style="bold")
-    yield "", Text(f"{leads}; {summary['rate_hz']:g} Hz; {_length(summary['seconds'])}; {summary['samples']:,} samples")
+    samples = f"{summary['samples']:,} {'sample' if summary['samples'] == 1 else 'samples'}"
+    yield "", Text(f"{leads}; {summary['rate_hz']:g} Hz; {length(summary['seconds'])}; {samples}")
     yield "heart rate", Text(_rates(summary), style="bold")
     yield "beats", Text(f"{summary['beats']:,}")
     yield "RR intervals", Text(_intervals(summary))
@@ -68,10 +70,6 @@ def _lines(summary: Mapping[str, Any], console: Console) -> Iterator[tuple[str, 
     files = [summary[name] for name in ("out", "alerts_out", "alerts_file") if name in summary]
     for row, file in enumerate(files):
         yield "" if row else "written", Text(file)
-
-
-def _length(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds < 60 else clock(seconds)
 
 
 def _rates(summary: Mapping[str, Any]) -> str:
@@ -91,16 +89,18 @@ def _intervals(summary: Mapping[str, Any]) -> str:
     known = [f"{label} {summary[name]:.0f}" for label, name in names.items() if summary[name] is not None]
     if not known:
         return "-"
-    pnn50 = f"; pNN50 {summary['pnn50']:.1f} %" if summary["pnn50"] is not None else ""
+    pnn50 = f"; pNN50 {percent(summary['pnn50'] / 100, 1)}" if summary["pnn50"] is not None else ""
     return f"{', '.join(known)} ms{pnn50}"
 
 
 def _quality_lines(quality: dict[str, Any]) -> Iterator[tuple[str, Text]]:
-    yield "signal", Text(f"present {_percent(quality['with_signal'])} of the time, good {_percent(quality['good'])}")
+    good = "too short to say if it is good" if quality["good"] is None else f"good {percent(quality['good'])}"
+    yield "signal", Text(f"present {percent(quality['with_signal'])} of the time, {good}")
     worst = quality["worst"]
     if worst is not None:
         errors = worst["expected_errors"]
-        found = "no beats" if errors is None else f"about {max(1, round(errors))} wrong beats in 10 s"
+        wrong = 0 if errors is None else max(1, round(errors))
+        found = f"about {wrong} wrong {'beat' if wrong == 1 else 'beats'} in 10 s" if wrong else "no beats"
         yield "", Text(f"worst {clock(worst['start_s'])} to {clock(worst['stop_s'])}, {found}")
 
 
@@ -117,15 +117,6 @@ def _alert_lines(count: int, by_rule: dict[str, dict[str, Any]]) -> Iterator[tup
         yield "", Text.assemble(name, figures)
 
 
-def _percent(share: float) -> str:
-    """Return a share in per cent, rounded so that only all is 100 and only nothing is 0.
-
-    >>> [_percent(share) for share in (0.0, 0.001, 0.5, 0.996, 1.0)]
-    ['0 %', '1 %', '50 %', '99 %', '100 %']
-    """
-    return f"{round(100 * share) if share in (0.0, 1.0) else min(99, max(1, round(100 * share)))} %"
-
-
 def _rate_lines(trend: Sequence[float | None], seconds: float, console: Console) -> Iterator[tuple[str, Text]]:
     """Yield the rate over the recording as a line of blocks, blank where there is none, and a line with its range."""
     known = [rate for rate in trend if rate is not None]
@@ -136,7 +127,7 @@ def _rate_lines(trend: Sequence[float | None], seconds: float, console: Console)
     width = max(10, min(console.width - _LABEL, _WIDEST, _WIDEST_PART * len(trend)))
     blocks = _ASCII_BLOCKS if console.options.ascii_only else _BLOCKS
     yield "rate", Text(sparkline(trend, width, (low, high), blocks), style="green")
-    scale = f"{blocks[0]} {low} to {blocks[-1]} {high} /min over {_length(seconds)}"
+    scale = f"{blocks[0]} {low} to {blocks[-1]} {high} /min over {length(seconds)}"
     yield "", Text(scale, style="dim")
 
 

@@ -5,7 +5,7 @@ Out: :class:`Analysis`: beats, alerts and counts
 
 Shards (``beatwire.offline.analyzer``) are faster; chunks are encoded and pass through the whole graph. Both give the
 same output. After the end, the last value is held for a second, so that the last beats are decided; a constant contains
-no beats.
+no beats, and no alert is decided by it.
 """
 
 import itertools
@@ -67,7 +67,7 @@ def analyze_with(
     collector = Collector(analyzer.model)
     alerts, counts = analyzer.analyze(recording, stream, progress)
     collector.add(alerts)
-    return Analysis(*collector.take(), counts, collector.model.name)
+    return Analysis(*collector.take(recording.samples.shape[1]), counts, collector.model.name)
 
 
 def analyze(
@@ -143,4 +143,4 @@ def analyze(
         if len(pipeline.rejected):
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
-    return Analysis(*collector.take(), pipeline.counts, collector.model.name)
+    return Analysis(*collector.take(n), pipeline.counts, collector.model.name)

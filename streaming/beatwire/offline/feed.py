@@ -132,9 +132,10 @@ class Feed:
 
     def finish(self) -> Decided:
         """Hold the last value for a second, so that the last beats are decided; return them."""
+        end = self.encoder.position
         if self._tail.shape[1]:
             self._tick(list(self.encoder.messages(hold_last(self._tail, self.encoder.rate_hz))))
-        return self._collector.take()
+        return self._collector.take(end)
 
     def _tick(self, messages: list[bytes]) -> None:
         self.pipeline.emit(RawTick.of(messages, now_us=self.encoder.now_us + self._waited_us))

@@ -1,15 +1,17 @@
-"""Remarks on what a recording states that can hardly be: a size that no heart has, or a length of hardly a beat.
+"""Remarks on what can hardly be: a size that no heart has, a length of hardly a beat, a lead without a signal.
 
 Often the gain in its header is a placeholder, or the file is not a table of samples.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.tables import array_module, host_array
 
+_PIECE = 1 << 16  # samples
 STRETCH_S = 2.0  # with a beat at any usual rate
 STRETCHES = 50  # that are looked at, evenly spaced
 LEAST_MV = 0.005  # an amplifier's noise is hardly less, nor is a heart
@@ -19,13 +21,16 @@ LARGEST_MV = 8.0  # that a stretch spans, as `stages.detection.ricker` has it fo
 def with_remark(recording: Recording) -> Recording:
     """Return a recording with a note on the leads that span more than a heart does in half of their stretches, or less.
 
-    One that is shorter than a stretch has a note that says so.
+    One that is shorter than a stretch has a note that says so, one in which some leads never change has their names.
     """
     n = round(STRETCH_S * recording.rate_hz)
     count = recording.samples.shape[1] // n
     if count == 0:
         note = f"{recording.samples.shape[1] / recording.rate_hz:.3g} s: too short for beats and rates"
         return replace(recording, notes=(*recording.notes, note))
+    dead = [name for name, lead in zip(recording.leads, recording.samples, strict=True) if not changes(lead)]
+    if 0 < len(dead) < len(recording.leads):
+        recording = replace(recording, notes=(*recording.notes, f"no signal in {', '.join(dead)}"))
     if recording.uv_per_unit <= 0:
         return recording
     xp = array_module(recording.samples)
@@ -48,3 +53,14 @@ def with_remark(recording: Recording) -> Recording:
         return recording
     note = f"more than a heart: is its gain wrong, or is it disturbed throughout? Two seconds span: {', '.join(large)}"
     return replace(recording, notes=(*recording.notes, note))
+
+
+def changes(lead: Any) -> bool:
+    """Return True if a lead, int16 [n] on the host or a GPU, has two values that differ."""
+    for first in range(0, len(lead), _PIECE):  # most leads change at once
+        known = lead[first : first + _PIECE]
+        known = known[known != NO_VALUE]
+        if len(known) and bool((known != known[0]).any()):
+            return True
+    known = lead[lead != NO_VALUE]
+    return len(known) > 0 and bool((known != known[0]).any())

@@ -102,7 +102,7 @@ def _strips(study: Study, scale: Scale, kinds: list[Kind]) -> str:
     drawn = iter(enumerate(Strips(study, scale).draw(events)))
     parts = [note(
         f"{scale.caption}{_leads_shown(study)}. A triangle marks a beat; between beats stands the interval in ms, "
-        "above an anomalous beat its score"
+        "above a beat that is not N its class"
         + (", and above that, in italics, the annotated class." if study.annotated else ".")
         + " Below: the response of the detection filter, to its own scale."
     )]  # fmt: skip
@@ -110,7 +110,8 @@ def _strips(study: Study, scale: Scale, kinds: list[Kind]) -> str:
         left_out = kind.total - len(kind.events)
         parts.append(f"<h3>{escape(kind.name)}</h3>")
         if left_out:
-            parts.append(note(f"The first {len(kind.events)} of {kind.total:,} strips; {left_out:,} are left out."))
+            verb = "is" if left_out == 1 else "are"
+            parts.append(note(f"The first {len(kind.events)} of {kind.total:,} strips; {left_out:,} {verb} left out."))
         for event in kind.events:
             number, drawing = next(drawn)
             parts.append(
@@ -132,7 +133,7 @@ def _navigation() -> str:
 
 
 def legend(study: Study) -> str:
-    """Return the colours of the groups of beats."""
+    """Return the colours of the classes of beats."""
     return html_legend((group.colour, group.label) for group in study.groups)
 
 
@@ -162,8 +163,8 @@ def _overview_names(plots: dict[str, Any]) -> list[str]:
 
 def _overlay_note(study: Study) -> str:
     return note(
-        f"Lead {study.recording.leads[0]}, aligned at R, without its median. Beats are in the colour of their group; "
-        "the black line is their median."
+        f"Lead {study.recording.leads[study.lead]}, aligned at R, without its median. Beats are in the colour of their "
+        "class; the black line is their median."
     )
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from beatwire.alerts.rule import PRIORITIES
 from beatwire.evaluation.beats.match import inside, pair
 from beatwire.offline.results.clock import clock
-from beatwire.offline.results.summary import extreme_rates
+from beatwire.offline.results.episodes import Episode
+from beatwire.offline.results.summary import rates
 from beatwire.records import I64
 from beatwire.report.figures.paper import MM_PER_S, WIDTH_MM
-from beatwire.report.study import CLASSES, MATCH_S, PAUSE_S, Episode, Study
+from beatwire.report.study import CLASSES, MATCH_S, PAUSE_S, Study
 
 ROW_S = WIDTH_MM / MM_PER_S  # seconds in a row of a strip
 MOST_ROWS = 3
@@ -91,7 +92,7 @@ def _alerts(study: Study) -> list[Kind]:
 
 def _examples(study: Study) -> Kind:
     """Return the usual rhythm, the highest and the lowest rate, and the longest interval."""
-    rr_ms, rate_bpm, rates = study.rr_ms, np.asarray(study.beats["rate_bpm"], np.float64), extreme_rates(study.beats)
+    rr_ms, rate_bpm, known = study.rr_ms, np.asarray(study.beats["rate_bpm"], np.float64), rates(study.beats)
     found = []
 
     def add(title: str, rate: float | None, at_s: float | None) -> None:
@@ -99,11 +100,11 @@ def _examples(study: Study) -> Kind:
             at = round((at_s - _RATE_S) * study.recording.rate_hz)
             found.append(_event(study, f"{title}: {rate:.0f}/min, {clock(at_s, 1)}", max(0, at)))
 
-    if np.isfinite(rate_bpm).any():
-        usual = int(np.nanargmin(np.abs(rate_bpm - np.nanmedian(rate_bpm))))
-        add("Median rate", rate_bpm[usual], study.time_s[usual])
-    add("Highest rate", rates["max_rate_bpm"], rates["max_rate_at_s"])
-    add("Lowest rate", rates["min_rate_bpm"], rates["min_rate_at_s"])
+    if known["median_rate_bpm"] is not None:
+        usual = int(np.nanargmin(np.abs(rate_bpm - known["median_rate_bpm"])))
+        add("Median rate", known["median_rate_bpm"], study.time_s[usual])
+    add("Highest rate", known["max_rate_bpm"], known["max_rate_at_s"])
+    add("Lowest rate", known["min_rate_bpm"], known["min_rate_at_s"])
     if np.isfinite(rr_ms).any():
         longest = int(np.nanargmax(rr_ms))
         kind = "Longest pause" if rr_ms[longest] > 1000 * PAUSE_S else "Longest interval"
@@ -114,10 +115,11 @@ def _examples(study: Study) -> Kind:
 
 
 def _classes(study: Study) -> list[Kind]:
-    """Return examples of each class of beats that is not normal, or of the anomalous beats."""
-    names = [(g, f"Class {g.name}, {CLASSES[g.name]}") for g in study.groups if g.name in CLASSES and g.name != "N"]
-    names += [(g, "Anomalous beats") for g in study.groups if g.name == "anomalous"]
-    return [_kind(study, name, _apart(study, study.sample[group.rows])) for group, name in names]
+    """Return examples of each class of beats that is not normal."""
+    return [
+        _kind(study, f"Class {group.name}, {CLASSES[group.name]}", _apart(study, study.sample[group.rows]))
+        for group in study.groups if group.name != "N"
+    ]  # fmt: skip
 
 
 def _disagreements(study: Study) -> list[Kind]:

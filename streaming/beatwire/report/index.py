@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from beatwire.alerts.rule import PRIORITIES
 from beatwire.errors import escape
-from beatwire.offline.results.clock import clock
-from beatwire.offline.results.summary import median_rate
+from beatwire.offline.results.clock import length
+from beatwire.offline.results.summary import rates
 from beatwire.outputs import write_output
 from beatwire.report.files import INDEX
 from beatwire.report.html import Column, Html, note, page, program, table
@@ -31,12 +31,12 @@ def write_index(folder: Path, reports: Sequence[Written]) -> Path:
 
 def _row(report: Written) -> list[str]:
     study = report.study
-    rate = median_rate(study.beats)
+    rate = rates(study.beats)["median_rate_bpm"]
     alerts = Counter(e.priority for e in study.episodes)
     return [
         Html(f'<a href="{quote(report.path.name)}">{escape(study.recording.name)}</a>'),
         ", ".join(study.recording.leads),
-        clock(study.recording.seconds),
+        length(study.recording.seconds),
         f"{len(study.sample):,}",
         "-" if rate is None else f"{rate:.0f}",
         f"{int(study.anomalous.sum()):,}",

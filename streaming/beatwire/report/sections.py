@@ -8,12 +8,14 @@ import numpy as np
 
 from beatwire.alerts.rule import PRIORITIES
 from beatwire.errors import escape
-from beatwire.offline.results.clock import clock
-from beatwire.offline.results.summary import extreme_rates, median_rate
+from beatwire.offline.results.clock import clock, length
+from beatwire.offline.results.episodes import Episode
+from beatwire.offline.results.share import percent
+from beatwire.offline.results.summary import rates
 from beatwire.report.events import Kind
 from beatwire.report.figures.hours import Hour
 from beatwire.report.html import Column, Html, facts, note, program, section, table
-from beatwire.report.study import PAUSE_S, Episode, Study
+from beatwire.report.study import PAUSE_S, Study
 
 MOST_ALERTS = 100  # rows of the table of alerts
 
@@ -21,21 +23,21 @@ MOST_ALERTS = 100  # rows of the table of alerts
 def summary(study: Study, hours: list[Hour]) -> str:
     """Return the head of the report: what was recorded, and what was found."""
     recording = study.recording
-    rr_ms, rates = study.rr_ms, extreme_rates(study.beats)
+    rr_ms, rate = study.rr_ms, rates(study.beats)
     longest = float(np.nanmax(rr_ms)) if np.isfinite(rr_ms).any() else np.nan
     leads = f"{'lead' if len(recording.leads) == 1 else 'leads'} {', '.join(recording.leads)}"
     figures = [
-        ("length", clock(recording.seconds), "h:min:s", ""),
+        ("length", length(recording.seconds), "h:min:s" if recording.seconds >= 60 else "", ""),
         ("beats", f"{len(study.sample):,}", "", ""),
-        ("median rate", _number(median_rate(study.beats) or np.nan), "/min", ""),
-        ("lowest rate", *_extreme(rates["min_rate_bpm"], rates["min_rate_at_s"])),
-        ("highest rate", *_extreme(rates["max_rate_bpm"], rates["max_rate_at_s"])),
+        ("median rate", *_rate(rate["median_rate_bpm"], None, "no rate of good signal")),
+        ("lowest rate", *_rate(rate["min_rate_bpm"], rate["min_rate_at_s"])),
+        ("highest rate", *_rate(rate["max_rate_bpm"], rate["max_rate_at_s"])),
         (f"pauses longer than {PAUSE_S:g} s", f"{sum(h.pauses for h in hours):,}", "", ""),
         ("longest interval", _number(longest / 1000, 2), "s", ""),
-        ("samples with a value", _percent(sum(h.with_signal * h.seconds for h in hours), recording.seconds), "%", ""),
+        ("time with a value", percent(_with_signal(hours), 1), "", ""),
     ]
     for group in study.groups:
-        share = f"{_percent(len(group.rows), len(study.sample))} % of the beats"
+        share = f"{percent(len(group.rows) / len(study.sample), 1)} of the beats"
         figures.append((group.label, f"{len(group.rows):,}", "", share))
     for priority in PRIORITIES:
         own = Counter(e.rule for e in study.episodes if e.priority == priority)
@@ -50,8 +52,8 @@ def summary(study: Study, hours: list[Hour]) -> str:
         + (note(f"What was assumed: {'; '.join(recording.notes)}.") if recording.notes else "")
         + facts(figures)
         + note(
-            f"Beats are grouped by {study.grouped_by}. Lowest and highest rate: median of eight intervals, where "
-            "at most one error is expected in ten seconds."
+            "Beats are grouped by class. Median, lowest and highest rate: of the medians of eight intervals, where at "
+            "most one error is expected in ten seconds."
         )
     )
 
@@ -107,7 +109,7 @@ def _split_text(text: str) -> Html:
 
 def hourly(study: Study, hours: list[Hour]) -> str:
     """Return the hourly table: rates, beats of each group that is not usual, pauses, alerts, signal."""
-    groups = [g for g in study.groups if g.name not in ("N", "usual")]
+    groups = [g for g in study.groups if g.name != "N"]
     names = [
         "from",
         "beats",
@@ -119,29 +121,28 @@ def hourly(study: Study, hours: list[Hour]) -> str:
         "longest RR s",
         "alerts",
     ]
-    columns = [Column(name) for name in [*names, "signal %"]]
+    columns = [Column(name) for name in [*names, "signal"]]
 
     def row(first: str, h: list[Hour]) -> list[str]:
-        intervals = [(x.mean_bpm, x.beats) for x in h if np.isfinite(x.mean_bpm) and x.beats]
-        time = sum(beats / bpm for bpm, beats in intervals)
+        known = [x for x in h if x.intervals]
+        minutes = sum(x.intervals / x.mean_bpm for x in known)
         return [
             first,
             f"{sum(x.beats for x in h):,}",
-            _number(sum(beats for _, beats in intervals) / time if time else np.nan),
+            _number(sum(x.intervals for x in known) / minutes if known else np.nan),
             _number(_of(min, [x.least_bpm for x in h])),
             _number(_of(max, [x.most_bpm for x in h])),
             *(f"{sum(x.marked[g.name] for x in h):,}" for g in groups),
             f"{sum(x.pauses for x in h):,}",
             _number(_of(max, [x.longest_s for x in h]), 2),
             f"{sum(x.alerts for x in h):,}",
-            _percent(sum(x.with_signal * x.seconds for x in h), sum(x.seconds for x in h)),
+            percent(_with_signal(h), 1),
         ]
 
     rows = [row(clock(h.first_s), [h]) for h in hours]
     text = (
         "Least and most: of all beats with a rate, those of fewer than eight intervals or of poor signal too, which "
-        f"lowest and highest rate leave out. Pauses are intervals longer than {PAUSE_S:g} s. Signal: samples that have "
-        "a value."
+        f"lowest and highest rate leave out. Pauses are intervals longer than {PAUSE_S:g} s. Signal: time with a value."
     )
     return section("hours", "By the hour", table(columns, [*rows, row("all", hours)], sums=1), note(text))
 
@@ -183,10 +184,19 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count > 0) or "none"
 
 
-def _extreme(rate_bpm: float | None, at_s: float | None) -> tuple[str, str, str]:
-    if rate_bpm is None or at_s is None:
-        return "-", "", "no beat with eight intervals and good signal"
-    return f"{rate_bpm:.0f}", "/min", f"at {clock(at_s)}"
+def _rate(
+    rate_bpm: float | None, at_s: float | None, unknown: str = "no beat with eight intervals and good signal"
+) -> tuple[str, str, str]:
+    if rate_bpm is None:
+        return "-", "", unknown
+    return f"{rate_bpm:.0f}", "/min", "" if at_s is None else f"at {clock(at_s)}"
+
+
+def _with_signal(hours: list[Hour]) -> float:
+    """Return the share of the time of hours in which a lead has a value; 1 only if nothing is missing."""
+    if all(h.with_signal == 1.0 for h in hours):
+        return 1.0
+    return sum(h.with_signal * h.seconds for h in hours) / sum(h.seconds for h in hours)
 
 
 def _of(choose: Any, values: list[float]) -> float:
@@ -196,15 +206,3 @@ def _of(choose: Any, values: list[float]) -> float:
 
 def _number(value: float, decimals: int = 0) -> str:
     return f"{value:.{decimals}f}" if np.isfinite(value) else "-"
-
-
-def _percent(part: float, whole: float) -> str:
-    """Return a share in per cent: 100 only if nothing is missing.
-
-    >>> _percent(1, 3), _percent(9999, 10000), _percent(1, 1), _percent(0, 0)
-    ('33.3', '99.9', '100', '-')
-    """
-    if whole <= 0:
-        return "-"
-    share = part / whole
-    return "100" if share >= 1 - 1e-12 else f"{np.floor(1000 * share) / 10:.1f}"

@@ -31,7 +31,7 @@ def unusual_rows(study: Study) -> I64:
 def unusual_beats(study: Study, scale: Scale) -> str:
     """Return the section of the most unusual beats."""
     rate_hz = study.recording.rate_hz
-    half, room = round(HALF_S * rate_hz), scale.rooms[0]
+    half, room = round(HALF_S * rate_hz), scale.rooms[study.lead]
     usual = np.flatnonzero(np.asarray(study.beats["score"], np.float64) < ANOMALOUS / 2)
     windows = windows_around(study, chosen_rows(usual, _MEDIAN_OF), half, half)
     median = np.median(windows, axis=0) if len(windows) else np.full(2 * half, np.nan)
@@ -54,9 +54,9 @@ def unusual_beats(study: Study, scale: Scale) -> str:
             f'aria-label="ECG of a beat">{grid(name, 0, 0, width, room.height)}{lines}</svg></figure>'
         )
     if not drawn:
-        return section("unusual", "Most unusual beats", "<p>No beat has a score.</p>")
+        return section("unusual", "Most unusual beats", "<p>No beat with a score has signal on both sides.</p>")
     text = (
         f"The beats with the highest scores, at least {APART_S:g} s apart, in black; the median of the usual beats in "
-        f"grey. Lead {study.recording.leads[0]}, {scale.caption}."
+        f"grey. Lead {study.recording.leads[study.lead]}, {scale.caption}."
     )
     return section("unusual", "Most unusual beats", note(text), f'<div class="beats">{"".join(drawn)}</div>')

@@ -1,4 +1,4 @@
-"""Times from the start of a recording, as people read them."""
+"""Times from the start of a recording, and lengths, as people read them."""
 
 
 def clock(time_s: float, decimals: int = 0) -> str:
@@ -13,3 +13,12 @@ def clock(time_s: float, decimals: int = 0) -> str:
     seconds, fraction = divmod(units, 10**decimals)
     text = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     return f"{text}.{fraction:0{decimals}d}" if decimals else text
+
+
+def length(seconds: float) -> str:
+    """Return the length of a recording: one of less than a minute in seconds.
+
+    >>> length(0.5), length(9.9881), length(75.0)
+    ('0.5 s', '9.988 s', '0:01:15')
+    """
+    return f"{round(seconds, 3):g} s" if seconds < 60 else clock(seconds)

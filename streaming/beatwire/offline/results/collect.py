@@ -87,8 +87,11 @@ class Collector:
                 }
             )
 
-    def take(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the columns of the beats and the transitions collected so far, and begin anew."""
+    def take(self, end: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the columns of the beats and the transitions collected so far, and begin anew.
+
+        ``end`` is the number of samples that there were: what is held after them decides beats, but no alert.
+        """
         parts, alerts = self.parts, self.alerts
         self.parts, self.alerts = [], []
-        return joined(parts), alerts
+        return joined(parts), [alert for alert in alerts if end is None or alert["decided"] <= end]

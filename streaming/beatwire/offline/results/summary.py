@@ -3,19 +3,22 @@
 In:  a recording, its analysis, and its signal quality in stretches
 Out: a dict that JSON can represent; a value that is not known is None
 
-The *rate* at a beat is that of the median of the eight intervals before it. The lowest and the highest rate are those
+The *rate* at a beat is that of the median of the eight intervals before it. Median, lowest and highest rate are those
 of beats with eight known intervals and at most ``GOOD_ERRORS`` expected errors, so that neither a gap nor noise makes
-them. The signal of ten seconds is *good* if at most ``GOOD_ERRORS`` errors (false or missed beats) are expected in it.
+them; where no beat has eight, the median is that of the beats with at most ``GOOD_ERRORS``. The signal of ten seconds
+is *good* if at most ``GOOD_ERRORS`` errors (false or missed beats) are expected in it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from beatwire.alerts.rule import PRIORITIES
-from beatwire.alerts.rules import RULES, number_of
+from beatwire.alerts.rules import RULES
 from beatwire.offline.analyze import Analysis
+from beatwire.offline.results.episodes import episodes_of
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64, Bool
 from beatwire.tables import rr_statistics
@@ -69,8 +72,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         "seconds": round(seconds, 3),
         "samples": int(recording.samples.size),
         "beats": len(beats["sample"]),
-        "median_rate_bpm": median_rate(beats),
-        **extreme_rates(beats),
+        **rates(beats),
         "rate_trend_bpm": rate_trend(beats["time_s"][settled], rate_bpm[settled], seconds),
         **_rr_summary(beats["rr_ms"]),
         "alerts": sum(row["count"] for row in by_rule.values()),
@@ -79,12 +81,6 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         "gaps": analysis.counts["bridged"] + max(0, analysis.counts["restarts"]),
         "model": analysis.model,
     }
-
-
-def median_rate(beats: Mapping[str, Any]) -> float | None:
-    """Return the median rate of beats in beats per minute; None where no rate is known."""
-    rate_bpm = np.asarray(beats["rate_bpm"], np.float64)
-    return round(float(np.nanmedian(rate_bpm)), 2) if np.isfinite(rate_bpm).any() else None
 
 
 def rate_trend(time_s: F64, rate_bpm: F64, seconds: float) -> list[float | None]:
@@ -125,23 +121,14 @@ def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds:
         ``seconds`` (how long they were on, together; one that did not end is on until the end of the recording).
     """
     of_rule: dict[str, dict[str, Any]] = {}
-    lengths = dict.fromkeys((alert["rule"] for alert in alerts), 0)  # in samples
-    begun: dict[str, tuple[str, int]] = {}  # rule and onset of the alerts that are on
-    ended: dict[str, int] = {}  # rule -> sample at which one ended last
-    for alert in alerts:
-        if alert["state"] == "on":
-            begun[alert["id"]] = alert["rule"], alert["onset"]
-            first = {"priority": alert["priority"], "technical": alert["technical"], "count": 0}
-            row = of_rule.setdefault(alert["rule"], first | {"first_s": round(alert["onset"] / rate_hz, 3)})
-            rises = RULES[number_of(alert["rule"], alert["priority"])].raises
-            row["count"] += not (rises and ended.get(alert["rule"]) == alert["onset"])  # else the same alert goes on
-            row["priority"] = alert["priority"] if rises else row["priority"]
-        elif alert["id"] in begun:
-            rule, onset = begun.pop(alert["id"])
-            lengths[rule] += alert["decided"] - onset
-            ended[rule] = alert["decided"]
-    for rule, onset in begun.values():
-        lengths[rule] += max(0, round(seconds * rate_hz) - onset)
+    lengths: Counter[str] = Counter()  # in samples
+    for episode in episodes_of(alerts):
+        first = {"technical": episode.technical, "count": 0, "first_s": round(episode.onset / rate_hz, 3)}
+        row = of_rule.setdefault(episode.rule, {"priority": episode.priority} | first)
+        row["count"] += 1
+        row["priority"] = min(row["priority"], episode.priority, key=PRIORITIES.index)
+        end = round(seconds * rate_hz) if episode.end is None else episode.end
+        lengths[episode.rule] += max(0, end - episode.onset)
     for rule, row in of_rule.items():
         row["seconds"] = round(lengths[rule] / rate_hz, 3)
     order = [rule.name for rule in RULES]
@@ -161,8 +148,8 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
     dict
         with_signal : float
             Share of the time in which a lead has a value, 0-1.
-        good : float
-            Share of the time with good signal, 0-1.
+        good : float or None
+            Share of the time with good signal, 0-1; None where the recording is too short to judge.
         worst : dict or None
             The consecutive stretches of bad signal with the most expected errors: ``start_s``, ``stop_s``, and
             ``expected_errors`` in its worst ten seconds (None: no beats). None if all signal is good.
@@ -170,13 +157,19 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
     seconds, errors = table["seconds"], table["expected_errors"]
     signal_s = seconds * table["with_signal"]
     # Of the rest of a recording that is too short for a beat, nothing is known.
-    bad = (errors > GOOD_ERRORS) | (np.isnan(errors) & (seconds >= TREND_PART_S))
+    judged = np.isfinite(errors) | (seconds >= TREND_PART_S)
+    bad = judged & ~(errors <= GOOD_ERRORS)
     total_s = max(float(seconds.sum()), 1e-9)
     return {
-        "with_signal": round(float(signal_s.sum()) / total_s, 4),
-        "good": round(float(signal_s[~bad].sum()) / total_s, 4),
+        "with_signal": _share(float(signal_s.sum()) / total_s),
+        "good": _share(float(signal_s[~bad].sum()) / total_s) if judged.any() else None,
         "worst": _worst_stretch(table, bad & (signal_s > 0)),
     }
+
+
+def _share(share: float) -> float:
+    """Return a share, rounded so that only all is 1 and only nothing is 0."""
+    return share if share in (0.0, 1.0) else min(0.9999, max(0.0001, round(share, 4)))
 
 
 def _worst_stretch(table: Mapping[str, Any], bad: Bool) -> dict[str, Any] | None:
@@ -195,8 +188,8 @@ def _worst_stretch(table: Mapping[str, Any], bad: Bool) -> dict[str, Any] | None
     }
 
 
-def extreme_rates(beats: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the lowest and the highest rate and their times, of beats whose rate can be trusted (see above).
+def rates(beats: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return median, lowest and highest rate, of beats whose rate can be trusted (see above).
 
     Parameters
     ----------
@@ -206,16 +199,19 @@ def extreme_rates(beats: Mapping[str, Any]) -> dict[str, float | None]:
     Returns
     -------
     dict
-        ``min_rate_bpm``, ``min_rate_at_s``, ``max_rate_bpm``, ``max_rate_at_s``; None without such beats.
+        ``median_rate_bpm``, ``min_rate_bpm``, ``min_rate_at_s``, ``max_rate_bpm``, ``max_rate_at_s``; None without
+        such beats.
     """
-    trusted = _follow_intervals(beats["rr_ms"], RATE_INTERVALS) & (np.asarray(beats["expected_errors"]) <= GOOD_ERRORS)
-    found: dict[str, float | None] = dict.fromkeys(("min_rate_bpm", "min_rate_at_s", "max_rate_bpm", "max_rate_at_s"))
-    rows = np.flatnonzero(trusted)
-    if len(rows):
-        rate_bpm, time_s = beats["rate_bpm"][rows], beats["time_s"][rows]
-        for name, at in (("min", int(np.argmin(rate_bpm))), ("max", int(np.argmax(rate_bpm)))):
-            found[f"{name}_rate_bpm"] = round(float(rate_bpm[at]), 2)
-            found[f"{name}_rate_at_s"] = round(float(time_s[at]), 3)
+    rate_bpm, time_s = np.asarray(beats["rate_bpm"], np.float64), np.asarray(beats["time_s"], np.float64)
+    good = (np.asarray(beats["expected_errors"]) <= GOOD_ERRORS) & np.isfinite(rate_bpm)
+    settled = good & _follow_intervals(beats["rr_ms"], RATE_INTERVALS)
+    rows = np.flatnonzero(settled if settled.any() else good)
+    median = round(float(np.median(rate_bpm[rows])), 2) if len(rows) else None
+    found: dict[str, float | None] = {"median_rate_bpm": median}
+    for name, choose in (("min", np.argmin), ("max", np.argmax)):
+        at = int(rows[choose(rate_bpm[rows])]) if settled.any() else None
+        found[f"{name}_rate_bpm"] = None if at is None else round(float(rate_bpm[at]), 2)
+        found[f"{name}_rate_at_s"] = None if at is None else round(float(time_s[at]), 3)
     return found
 
 

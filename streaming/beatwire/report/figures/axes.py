@@ -129,7 +129,7 @@ def _longest_shown(study: Study) -> float | None:
 
 
 def overlay_figure(study: Study, group: Group) -> Any:
-    """Return the beats of a group drawn over one another, and their median, on the first lead."""
+    """Return the beats of a group drawn over one another, and their median."""
     rate_hz = study.recording.rate_hz
     before, after = round(BEFORE_S * rate_hz), round(AFTER_S * rate_hz)
     windows = windows_around(study, chosen_rows(group.rows, OVERLAID), before, after)
@@ -163,8 +163,8 @@ def chosen_rows(rows: I64, most: int) -> I64:
 
 
 def windows_around(study: Study, rows: I64, before: int, after: int) -> F64:
-    """Return the first lead around beats, float64 [k, before + after], without its median; complete windows only."""
-    samples = study.recording.samples[0]
+    """Return the signal around beats, float64 [k, before + after], without its median; complete windows only."""
+    samples = study.recording.samples[study.lead]
     at = study.sample[rows]
     at = at[(at >= before) & (at + after <= len(samples))]
     windows: F64 = samples[at[:, None] + np.arange(-before, after)].astype(np.float64)

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from beatwire.offline.results.quality import firsts
 from beatwire.recordings import NO_VALUE
 from beatwire.report.study import PAUSE_S, Study
+
+_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Hour:
 
     first_s, seconds      start and length
     beats, marked         number of beats, and of those in each group by name
+    intervals             number of intervals
     mean_bpm              from the mean interval; NaN without intervals
     least_bpm, most_bpm   of the median rate of successive beats, of few intervals and of poor signal too
     pauses, longest_s     intervals longer than ``PAUSE_S``, and the longest interval
@@ -30,6 +34,7 @@ class Hour:
     first_s: float
     seconds: float
     beats: int
+    intervals: int
     marked: dict[str, int]
     mean_bpm: float
     least_bpm: float
@@ -43,24 +48,22 @@ class Hour:
 def hours_of(study: Study) -> list[Hour]:
     """Return a row for each hour; their beats and alerts sum to those of the analysis."""
     recording, beats = study.recording, study.beats
-    width = round(3600 * recording.rate_hz)
-    n = recording.samples.shape[1]
-    firsts = list(range(0, max(n, 1), width))
-    hour_of_beat = np.minimum(study.sample // width, len(firsts) - 1)
-    hour_of_alert = [min(e.onset // width, len(firsts) - 1) for e in study.episodes]
+    first = firsts(recording.samples.shape[1], recording.rate_hz, _HOUR_S)
+    hour_of_beat = np.searchsorted(first, study.sample, "right") - 1
+    hour_of_alert = (np.searchsorted(first, [e.onset for e in study.episodes], "right") - 1).tolist()
     rr_ms, rate = np.asarray(beats["rr_ms"], np.float64), np.asarray(beats["rate_bpm"], np.float64)
-    members = {g.name: np.bincount(hour_of_beat[g.rows], minlength=len(firsts)) for g in study.groups}
+    members = {g.name: np.bincount(hour_of_beat[g.rows], minlength=len(first)) for g in study.groups}
     found = []
-    for k, first in enumerate(firsts):
+    for k, samples in enumerate(np.split(recording.samples, first[1:], axis=1)):
         rows = slice(*np.searchsorted(hour_of_beat, [k, k + 1]))
         rr, rates = rr_ms[rows], rate[rows]
         rr, rates = rr[np.isfinite(rr)], rates[np.isfinite(rates)]
-        part = recording.samples[:, first : first + width]
         found.append(
             Hour(
-                first_s=first / recording.rate_hz,
-                seconds=part.shape[1] / recording.rate_hz,
+                first_s=k * _HOUR_S,
+                seconds=samples.shape[1] / recording.rate_hz,
                 beats=rows.stop - rows.start,
+                intervals=len(rr),
                 marked={name: int(count[k]) for name, count in members.items()},
                 mean_bpm=60_000 / rr.mean() if len(rr) else np.nan,
                 least_bpm=rates.min() if len(rates) else np.nan,
@@ -68,7 +71,7 @@ def hours_of(study: Study) -> list[Hour]:
                 pauses=int((rr > 1000 * PAUSE_S).sum()),
                 longest_s=rr.max() / 1000 if len(rr) else np.nan,
                 alerts=hour_of_alert.count(k),
-                with_signal=np.count_nonzero((part != NO_VALUE).any(axis=0)) / max(1, part.shape[1]),
+                with_signal=np.count_nonzero((samples != NO_VALUE).any(axis=0)) / samples.shape[1],
             )
         )
     return found

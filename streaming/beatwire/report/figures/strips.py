@@ -3,7 +3,7 @@
 In:  Study, events
 Out: an SVG for each event
 
-Above the trace: a mark for each beat with its interval to the one before (ms), its class or score if it is not usual,
+Above the trace: a mark for each beat with its interval to the one before (ms), its class if it is not N,
 and the annotated classes where the record has them. Below: the response of the detection filter, to its own scale.
 """
 
@@ -18,7 +18,7 @@ from beatwire.records import F64
 from beatwire.report.events import ROW_S, Event
 from beatwire.report.figures.paper import MM_PER_S, WIDTH_MM, Room, Scale, enlarged, grid, lead_trace, text, trace
 from beatwire.report.figures.response import responses_of
-from beatwire.report.study import CLASS_COLUMN, Study
+from beatwire.report.study import Study
 
 MOST_LEADS = 3  # drawn in a strip
 BEFORE_S, AFTER_S = 12.0, 0.5  # filtered around a strip: its levels look back that far, its end depends on more samples
@@ -157,11 +157,8 @@ def _inside(x: float, label: str) -> float:
 
 
 def marks_of(study: Study) -> list[str]:
-    """Return what is written above each beat: its class, unless it is N; without classes, the score if anomalous."""
-    if CLASS_COLUMN in study.beats:
-        return ["" if name == "N" else str(name) for name in study.beats[CLASS_COLUMN]]
-    score = np.asarray(study.beats["score"], np.float64)
-    return [f"{s:.1f}" if odd else "" for s, odd in zip(score.tolist(), study.anomalous.tolist(), strict=True)]
+    """Return what is written above each beat: its class, unless it is N."""
+    return ["" if name == "N" else str(name) for name in study.beats["beat_class"]]
 
 
 def _held(samples: Any) -> Any:
