@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import fastavro
 import pytest
 from alert_values import alert, value
-from beatwire.cli.ward.tail import HEADS, AlertLines, Topic, alert_line, beat_line, letter_line, wrapped
+from beatwire.cli.ward.tail import HEADS, AlertLines, Topic, _json_line, alert_line, beat_line, letter_line, wrapped
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.sender import Sender
@@ -22,7 +23,7 @@ from beatwire.kafka.reading.tail import tail
 from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names
-from beatwire.wire.avro import schema
+from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
 from moments import LIMIT_S
 from received import Received
@@ -148,6 +149,26 @@ def test_alerts_begin_with_the_head_and_what_is_in_force_and_go_on_with_what_fol
             process.send_signal(signal.SIGINT)
             rest, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, rest, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("microsecond", [0, 87_654])
+def test_a_line_of_json_is_one_for_every_parser_and_its_times_have_one_form(microsecond: int) -> None:
+    beat = BEAT | {
+        "time": datetime(2026, 11, 22, 21, 5, 9, microsecond, UTC),
+        "rate_bpm": float("inf"),
+        "rr_ms": math.nan,
+    }
+    read = json.loads(_json_line(decode_beat(encoded(beat))), parse_constant=pytest.fail)
+    assert read["time"] == f"2026-11-22T21:05:09.{microsecond:06}+00:00"
+    assert (read["rate_bpm"], read["rr_ms"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"quality": math.nan}, {"response": -math.inf}, {"beat_class": "NV"}, {"beat_class": "é"}]
+)
+def test_a_beat_with_a_value_that_no_reader_can_show_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"for {next(iter(wrong))}; got"):
+        decode_beat(encoded(BEAT | wrong))
 
 
 def test_a_beat_has_its_rate_score_and_quality_under_its_head_or_why_there_is_none() -> None:

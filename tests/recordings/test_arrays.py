@@ -247,5 +247,5 @@ def test_a_lead_that_never_changes_beside_others_is_said(dead: float) -> None:
     ecg = np.random.default_rng(1).normal(0, 0.3, (3, 5000))
     ecg[1] = dead
     assert "no signal in V1" in as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes
-    ecg[1, 4000] = 1.0
+    ecg[1, 4000:4002] = 1.0, 2.0
     assert as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes == ()

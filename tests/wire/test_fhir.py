@@ -54,6 +54,23 @@ def test_a_minute_of_a_stream_is_one_observation_of_its_median_rate() -> None:
     assert "at 3 beats" in found[0]["method"]["text"]
 
 
+def test_a_rate_of_poor_signal_is_no_heart_rate_and_a_minute_without_another_says_so() -> None:
+    noise = {"expected_errors": 2.5}
+    beats = [
+        beat(1, 60.0),
+        beat(2, 170.0) | noise,
+        beat(61, 170.0) | noise,
+        beat(121, 70.0) | {"expected_errors": None},
+    ]
+    found = fhir.heart_rates(beats, "beatwire")
+    assert [one.get("valueQuantity", {}).get("value") for one in found] == [60.0, None, 70.0]
+    assert found[1]["dataAbsentReason"]["text"] == "no good signal in this minute"
+    assert [one["method"]["text"].split(",")[0] for one in found] == [
+        f"median of the rates at {n} of good signal" for n in ("1 beat", "0 beats", "1 beat")
+    ]
+    validate(json.dumps(fhir.bundle(found)))
+
+
 @given(st.lists(st.tuples(TIMES, st.floats(1, 400), st.text("bed-é1", min_size=1)), min_size=1, max_size=5))
 @settings(max_examples=draws(25), deadline=None)
 def test_every_observation_is_valid_by_r5(given: list[tuple[datetime, float, str]]) -> None:
@@ -88,7 +105,8 @@ def test_an_export_that_is_repeated_has_the_same_ids_and_no_two_resources_share_
     [
         (["on"], "in-progress", True, False, None),
         (["on", "latched"], "in-progress", False, False, 2),
-        (["on", "latched", "off"], "completed", False, False, 2),
+        (["on", "latched", "acknowledged off"], "completed", False, True, 2),
+        (["on", "ack", "acknowledged off"], "completed", False, True, 3),
         (["on", "off"], "completed", False, False, 2),
         (["on", "ack"], "in-progress", True, True, None),
         (["on", "latched", "ack"], "completed", False, True, 2),
@@ -97,7 +115,9 @@ def test_an_export_that_is_repeated_has_the_same_ids_and_no_two_resources_share_
 def test_the_states_of_an_alert_are_those_of_a_device_alert(
     states: list[str], status: str, presence: bool, acknowledged: bool, end: int | None
 ) -> None:
-    (found,) = fhir.device_alerts([alert(state, k + 1) for k, state in enumerate(states)], "beatwire")
+    by = [{"ack_by": "Ada"} if "ack" in state else {} for state in states]
+    alerts = [alert(state.split()[-1], k + 1, **by[k]) for k, state in enumerate(states)]
+    (found,) = fhir.device_alerts(alerts, "beatwire")
     assert (found["status"], found["presence"], found["acknowledged"]) == (status, presence, acknowledged)
     expected = {"start": "1970-01-01T00:00:05.000Z"} | ({"end": f"1970-01-01T00:00:0{end}.000Z"} if end else {})
     assert found["occurrencePeriod"] == expected

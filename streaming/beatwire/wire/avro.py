@@ -14,6 +14,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import struct
 from collections.abc import Sequence
 from functools import cache
@@ -146,9 +147,10 @@ def lead_names(payload: U8, row: I64) -> list[str]:
 def decode_beat(value: bytes) -> dict[str, Any]:
     """Decode a plain or framed Avro Beat of this, an older or a newer schema; its times become aware datetimes.
 
-    A plain message does not name its schema. Fields are only ever added at the end and with a default. A message of
-    an older schema therefore ends where a later field begins, and the later fields get their defaults. Of a message
-    of a newer schema, the fields of this schema are returned.
+    A number that may be null is null if it is not finite: JSON has no NaN. A plain message does not name its schema.
+    Fields are only ever added at the end and with a default. A message of an older schema therefore ends where a later
+    field begins, and the later fields get their defaults. Of a message of a newer schema, the fields of this schema are
+    returned.
 
     Raises
     ------
@@ -158,11 +160,26 @@ def decode_beat(value: bytes) -> dict[str, Any]:
     plain = io.BytesIO(unframe(value))
     for number, writer in enumerate(_beat_schemas()):
         plain.seek(0)
+        beat: Any = None
         with contextlib.suppress(EOFError, IndexError, OverflowError, ValueError):
             beat = fastavro.schemaless_reader(plain, writer, schema("beat"))
-            if number == 0 or plain.tell() == len(plain.getbuffer()):
-                return cast("dict[str, Any]", beat)
+        if beat is not None and (number == 0 or plain.tell() == len(plain.getbuffer())):
+            return _finite(beat)
     raise ValueError(f"expected a Beat; got {len(value)} bytes that are not one")
+
+
+def _finite(beat: dict[str, Any]) -> dict[str, Any]:
+    """Return a beat with null in place of numbers that are not finite; ValueError where a field cannot be null."""
+    for field in schema("beat")["fields"]:
+        name, number = field["name"], beat[field["name"]]
+        if isinstance(number, float) and not math.isfinite(number):
+            if not isinstance(field["type"], list):
+                raise ValueError(f"expected a finite number for {name}; got {number}")
+            beat[name] = None
+    letter = beat["beat_class"]
+    if letter is not None and not (len(letter) == 1 and letter.isascii()):
+        raise ValueError(f"expected one letter for beat_class; got {letter!r}")
+    return beat
 
 
 @cache

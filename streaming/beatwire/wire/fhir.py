@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from beatwire.alerts.settings import Settings
+
 Resource = dict[str, Any]
 
 STREAM_SYSTEM = "urn:beatwire:stream"
@@ -25,22 +27,28 @@ _TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:beatwire:fhir")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
+_MOST_ERRORS = Settings().limit("noise")  # expected in 10 s of a beat whose rate can be trusted
 
 
 def heart_rates(beats: Iterable[Mapping[str, Any]], device: str) -> list[Resource]:
-    """Return an Observation for each minute of each stream: the median of its beats' rates.
+    """Return an Observation for each minute of each stream: the median of its beats' rates where the signal is good.
+
+    A minute whose beats are all of poor signal has no value, and says so.
 
     Parameters
     ----------
     beats
-        With ``stream``, ``time`` (an aware datetime) and ``rate_bpm`` (beats per minute; None: not known).
+        With ``stream``, ``time`` (an aware datetime), ``rate_bpm`` (beats per minute; None: not known) and
+        ``expected_errors`` (None or absent: not known).
     device
         What has found them: program and model.
     """
     minutes: dict[tuple[str, datetime], list[float]] = defaultdict(list)
     for beat in beats:
         if beat["rate_bpm"] is not None:
-            minutes[beat["stream"], beat["time"].replace(second=0, microsecond=0)].append(float(beat["rate_bpm"]))
+            rates = minutes[beat["stream"], beat["time"].replace(second=0, microsecond=0)]
+            if (beat.get("expected_errors") or 0.0) <= _MOST_ERRORS:
+                rates.append(float(beat["rate_bpm"]))
     return [_heart_rate(stream, begin, rates, device) for (stream, begin), rates in sorted(minutes.items())]
 
 
@@ -70,17 +78,26 @@ def bundle(resources: Iterable[Resource]) -> Resource:
 
 
 def _heart_rate(stream: str, begin: datetime, rates: list[float], device: str) -> Resource:
-    rate = round(statistics.median(rates), 1)
-    return _resource("Observation", f"heart rate|{stream}|{begin.isoformat()}") | {
-        "status": "final",
-        "category": [_concept(f"{_TERMINOLOGY}/observation-category", "vital-signs", "Vital Signs")],
-        "code": _concept("http://loinc.org", "8867-4", "Heart rate") | {"text": "Heart rate"},
-        "subject": {"identifier": {"system": STREAM_SYSTEM, "value": stream}},
-        "effectivePeriod": {"start": _instant(begin), "end": _instant(begin + _MINUTE)},
-        "valueQuantity": {"value": rate, "unit": "/min", "system": _UCUM, "code": "/min"},
-        "method": {"text": f"median over the minute of the rates at {len(rates)} beats, each over eight intervals"},
-        "device": {"display": device},
-    }
+    if rates:
+        rate = {"value": round(statistics.median(rates), 1), "unit": "/min", "system": _UCUM, "code": "/min"}
+        value = {"valueQuantity": rate}
+    else:
+        reason = _concept(f"{_TERMINOLOGY}/data-absent-reason", "unknown", "Unknown")
+        value = {"dataAbsentReason": reason | {"text": "no good signal in this minute"}}
+    beats = f"{len(rates)} {'beat' if len(rates) == 1 else 'beats'}"
+    return (
+        _resource("Observation", f"heart rate|{stream}|{begin.isoformat()}")
+        | {
+            "status": "final",
+            "category": [_concept(f"{_TERMINOLOGY}/observation-category", "vital-signs", "Vital Signs")],
+            "code": _concept("http://loinc.org", "8867-4", "Heart rate") | {"text": "Heart rate"},
+            "subject": {"identifier": {"system": STREAM_SYSTEM, "value": stream}},
+            "effectivePeriod": {"start": _instant(begin), "end": _instant(begin + _MINUTE)},
+            "method": {"text": f"median of the rates at {beats} of good signal, each over up to eight intervals"},
+            "device": {"display": device},
+        }
+        | value
+    )
 
 
 def _device_alert(alert: Mapping[str, Any], ended_us: int | None, device: str) -> Resource:
@@ -98,7 +115,7 @@ def _device_alert(alert: Mapping[str, Any], ended_us: int | None, device: str) -
         "presence": ended_us is None and alert["state"] != "off",
         "occurrencePeriod": period,
         "device": {"display": device},
-        "acknowledged": alert["state"] == "ack",
+        "acknowledged": alert["state"] == "ack" or alert.get("ack_by") is not None,
         "label": alert["text"],
     }
 

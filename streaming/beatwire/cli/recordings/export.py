@@ -164,22 +164,24 @@ def _beats_of_file(path: Path, stream: str | None, start: datetime | None) -> It
         table = pd.read_parquet(path) if path.name.lower().endswith((".parquet", ".pq")) else pd.read_csv(path)
         missing = [name for name in ("time_s", "rate_bpm") if name not in table]
         if missing:
-            columns = "column" if len(missing) == 1 else "columns"
-            raise UserError(f"{expected}; {path} has no {columns} {', '.join(missing)}")
-        times, rates = table["time_s"].astype(float).tolist(), table["rate_bpm"].astype(float).tolist()
+            lacking = "column" if len(missing) == 1 else "columns"
+            raise UserError(f"{expected}; {path} has no {lacking} {', '.join(missing)}")
+        unknown = pd.Series(math.nan, index=table.index)
+        columns = (table["time_s"], table["rate_bpm"], table.get("expected_errors", unknown))
+        times, rates, errors = (column.astype(float).tolist() for column in columns)
     except OSError as error:
         raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
     except (ValueError, EOFError, zlib.error) as error:  # EOFError: a compressed file that is cut off
         raise UserError(f"{expected}; got {path}: {error}") from error
     begin = _begin(start)
-    for number, (time_s, rate) in enumerate(zip(times, rates, strict=True), 1):
+    for number, (time_s, *figures) in enumerate(zip(times, rates, errors, strict=True), 1):
         try:
             time = begin + timedelta(seconds=time_s)
             time.replace(second=0, microsecond=0) + timedelta(minutes=1)  # the end of its Observation
         except (ValueError, OverflowError):
             raise UserError(f"{expected}; got {path}: in beat {number} a time of {time_s:g} s") from None
-        known = rate if math.isfinite(rate) else None
-        yield {"stream": stream or _subject(path), "time": time, "rate_bpm": known}
+        rate, wrong = (figure if math.isfinite(figure) else None for figure in figures)
+        yield {"stream": stream or _subject(path), "time": time, "rate_bpm": rate, "expected_errors": wrong}
 
 
 def _begin(start: datetime | None) -> datetime:

@@ -148,7 +148,7 @@ def letter_line(letter: dict[str, Any]) -> Text:
 
 
 def _json_line(record: dict[str, Any]) -> str:
-    return json.dumps(record, default=str)
+    return json.dumps(record, default=lambda time: time.isoformat(timespec="microseconds"), allow_nan=False)
 
 
 def _print(console: Console, line: Text | str, kind: Topic) -> None:
