@@ -48,6 +48,7 @@ class Ward:
         drifts: Sequence[tuple[str, int, int]] = (),
         denied: Sequence[tuple[str, int]] = (),
         large: Sequence[tuple[str, int]] = (),
+        gaps: Sequence[tuple[str, int, int]] = (),
         atrial: bool = False,
         atrial_possible: bool = False,
         classes: str = "",
@@ -75,6 +76,8 @@ class Ward:
             Peaks that the trees call beats and the network does not: (stream, sample).
         large
             Peaks that the trees call beats and that are larger than those of any heart: (stream, sample).
+        gaps
+            Bridged holes: (stream, first sample, the sample after them).
         atrial
             Whether the beats are in atrial fibrillation.
         atrial_possible
@@ -102,6 +105,7 @@ class Ward:
         rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
         rows += [(name, Event.DENIED, sample, NO_BLOCK) for name, sample in denied]
         rows += [(name, Event.DENIED, sample, RESIZED) for name, sample in large]
+        rows += [(name, Event.GAP, first, stop) for name, first, stop in gaps]
         for name, sample in known:
             begin = max([self.known.get(name, 0), *(c.first for c in chunks if c.stream == name)])
             passes = range(begin + PASS, sample, PASS)
