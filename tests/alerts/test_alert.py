@@ -98,6 +98,14 @@ def test_a_long_interval_counts_as_several_beats_so_that_an_alert_ends_in_time(w
     assert rows_of(transitions) == [("bradycardia", "on", 50, 50), ("bradycardia", "off", 50, 680)]
 
 
+@pytest.mark.parametrize("silent", [1700, 4480, 100_000])
+def test_behind_a_silence_of_seventeen_seconds_a_beat_ends_all_alerts_of_beats(ward: Ward, silent: int) -> None:
+    ward.tick(beats=[("bed", at, 130) for at in (50, 100, 150)], classes="NVV")
+    ended = rows_of(ward.tick(beats=[("bed", 150 + silent, 70)]))
+    assert ("tachycardia", "off", 50, 150 + silent) in ended
+    assert "couplet" not in {rule for rule, *_ in ended}
+
+
 def test_beats_as_unlike_each_other_as_unrelated_signals_are_no_tachycardia_but_may_be_an_extreme_one() -> None:
     found = {}
     for spread in (NO_NORMAL, UNRELATED - 0.01, UNRELATED + 0.01):

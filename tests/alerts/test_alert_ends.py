@@ -23,8 +23,9 @@ def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     assert transitions == [[], [("lead off", "on", 10, 10)], [], [], [], []]
     ended = rows_of(ward.tick(beats=[("bed", 300)], known=[("bed", 540)]))
     assert ended == [("lead off", "off", 10, 540)], "5 s after all are in contact"
-    again = ward.tick(two(60, 3))
+    again = ward.tick(two(60, 3), two(70, 0), *(two(80 + 10 * k, 0) for k in range(60)), two(680, 1))
     assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
+    assert rows_of(again) == [("lead off", "on", 60, 60), ("lead off", "off", 60, 570), ("lead off", "on", 680, 680)]
 
 
 def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_after() -> None:
@@ -193,6 +194,13 @@ def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> 
     ended = ward.tick(beats=[("bed", 6000)])
     assert rows_of(ended) == [("asystole", "latched", 77, 6000)]
     assert ended[0]["id"] == logged("asystole", 77)["id"]
+
+
+@pytest.mark.parametrize("possible", [True, False])
+def test_a_successor_takes_over_an_irregular_rhythm_that_may_go_on(ward: Ward, possible: bool) -> None:
+    ward.tick(beats=[("bed", 6000)], atrial_possible=possible)
+    alert.adopt(ward.alert, [logged("irregular rhythm", 77)])
+    assert alert.active(ward.alert)["irregular rhythm"] == possible
 
 
 def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: Ward) -> None:

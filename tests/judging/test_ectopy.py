@@ -32,17 +32,41 @@ def test_one_three_or_interrupted_ventricular_beats_are_no_couplet(classes: str)
 
 
 @pytest.mark.parametrize(
-    ("classes", "rule", "at"),
-    [("NVNVNV", "bigeminy", 600), ("VNVNVN", "bigeminy", 500), ("NNVNNVNNV", "trigeminy", 900)],
+    ("classes", "rule", "at", "after"),
+    [("NVNVNV", "bigeminy", 600, 9), ("VNVNVN", "bigeminy", 500, 9), ("NNVNNVNNV", "trigeminy", 900, 10)],
 )
-def test_a_pattern_is_announced_at_its_third_turn(classes: str, rule: str, at: int) -> None:
-    found = ward_with(classes)
-    assert states(found, rule) == [("on", at)]
+def test_a_pattern_is_announced_at_its_third_turn(classes: str, rule: str, at: int, after: int) -> None:
+    """It holds as long as the beats behind it continue it, and ends eight beats later."""
+    found = ward_with(classes + "N" * 12)
+    assert states(found, rule) == [("on", at), ("off", 100 * (classes.rindex("V") + 1 + after))]
     assert {name for name, *_ in found} - {"frequent ventricular beats"} == {rule}
 
 
 def test_beats_in_noise_make_no_pattern() -> None:
     assert {name for name, *_ in ward_with("NVNVNVNV", errors=3.0)} <= {"noise"}
+    found = {name for name, *_ in ward_with("NSSSSSS", bpm=160, errors=3.0)}
+    assert found == {"noise", "tachycardia", "extreme tachycardia"}
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "beats", "bpm", "runs"),
+    [
+        ("couplet", "NV VN", 70.0, ()),
+        ("ventricular tachycardia", "N NN", 130.0, (RUN, NO_RUN, RUN)),
+        ("supraventricular tachycardia", "NSSSS S", 160.0, ()),
+        ("anomalous beats", "NVV NNV", 70.0, ()),
+    ],
+)
+def test_beats_on_both_sides_of_a_long_interval_are_not_together(
+    ward: Ward, rule: str, beats: str, bpm: float, runs: tuple[float, ...], far: bool
+) -> None:
+    classes, at, samples = beats.replace(" ", ""), 0, list[int]()
+    for letter in beats:
+        at += (290 if far else 0) if letter == " " else 100
+        samples += [at] if letter != " " else []
+    rows = [("bed", s, bpm, letter == "V", 0.0) for s, letter in zip(samples, classes, strict=True)]
+    assert bool(states(rows_of(ward.tick(beats=rows, classes=classes, runs=runs)), rule)) != far
 
 
 def test_more_than_ten_ventricular_beats_a_minute_are_frequent() -> None:
@@ -180,6 +204,8 @@ def test_five_fast_supraventricular_beats_are_a_tachycardia() -> None:
     assert states(ward_with("NSSSSSN", bpm=160), "supraventricular tachycardia") == [("on", 600)]
     assert states(ward_with("NSSSSNS", bpm=160), "supraventricular tachycardia") == []
     assert states(ward_with("NSSSSSN", bpm=140), "supraventricular tachycardia") == []
+    beside = ward_with("NSSSSSSSN", bpm=160, runs=[NO_RUN] * 6 + [RUN] * 2 + [NO_RUN])
+    assert states(beside, "supraventricular tachycardia") == [("on", 600), ("off", 800)]
 
 
 def test_a_restart_forgets_what_came_before() -> None:
@@ -208,13 +234,28 @@ def test_a_beat_is_dominated_by_the_fibrillation_before_it_whenever_it_is_decide
     assert ("ventricular fibrillation", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]
 
 
-@pytest.mark.parametrize(("classes", "begins"), [("NNNNV" * 4, True), ("NNV" * 6, False)])
-def test_a_rhythm_that_ventricular_beats_make_irregular_is_no_fibrillation(classes: str, begins: bool) -> None:
+@pytest.mark.parametrize(
+    ("blocks", "last", "begins"), [(2, 400, [("on", 400)]), (2, 401, []), (10, 2000, []), (10, 2001, [("on", 2001)])]
+)
+def test_a_fibrillation_dominates_what_is_behind_its_beginning_up_to_its_end_also_if_that_is_decided_later(
+    ward: Ward, blocks: int, last: int, begins: list[tuple[str, int]]
+) -> None:
+    ward.tick(blocks=[("bed", 200 * k, WAVES if k == 2 else 0) for k in range(1, blocks + 1)])
+    found = rows_of(ward.tick(beats=[("bed", last - 50, 130.0), ("bed", last, 130.0)], runs=[RUN, RUN]))
+    assert states(found, "ventricular tachycardia") == begins
+
+
+@pytest.mark.parametrize(
+    ("classes", "errors", "begins"), [("NNNNV" * 4, 0.0, True), ("NNNNV" * 4, 2.0, False), ("NNV" * 6, 0.0, False)]
+)
+def test_a_rhythm_that_ventricular_beats_or_noise_make_irregular_is_no_fibrillation(
+    classes: str, errors: float, begins: bool
+) -> None:
     ward = Ward()
     ward.tick(device_chunk())
     beats = [("bed", 100 * k, 60.0) for k in range(1, len(classes) + 1)]
     ward.tick(beats=beats, classes=classes)
-    last = [("bed", 100 * len(classes) + 100, 60.0)]
+    last = [("bed", 100 * len(classes) + 100, 60.0, False, errors)]
     assert bool(states(rows_of(ward.tick(beats=last, classes="N", atrial=True)), "irregular rhythm")) == begins
 
 

@@ -87,6 +87,21 @@ def test_there_is_none_in_noise_or_in_atrial_fibrillation() -> None:
     assert found([*REGULAR, 170], atrial_possible=True) == []
 
 
+@pytest.mark.parametrize(("others", "missed"), [(2, False), (3, True)])
+@pytest.mark.parametrize("kind", ["unknown", "noisy"])
+def test_three_normal_beats_are_needed_behind_an_interval_that_is_not_known_or_a_beat_in_noise(
+    ward: Ward, kind: str, others: int, missed: bool
+) -> None:
+    first, *later = accumulate([50, *REGULAR])
+    ward.tick(beats=[("bed", at, 67.0, False, 0.0) for at in (first, *later)])
+    if kind == "unknown":
+        ward.last.clear()  # as behind a hole
+    at = list(accumulate([later[-1], *[90] * (others + (kind == "noisy")), 170]))[1:]
+    errors = [2.0 * (kind == "noisy" and k == 0) for k in range(len(at))]
+    beats = [("bed", sample, 67.0, False, error) for sample, error in zip(at, errors, strict=True)]
+    assert ("missed beat" in {a["rule"] for a in ward.tick(beats=beats)}) == missed
+
+
 def test_the_ratio_can_be_configured() -> None:
     ward = Ward(missed_beat_ratio=1.6)
     ward.tick(device_chunk())

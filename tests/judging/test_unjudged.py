@@ -12,7 +12,7 @@ from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from bedside import Ward, device_chunk, rows_of
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import Signal, assert_equal, run_graph, ticks_of
 
@@ -97,6 +97,7 @@ def test_a_peak_that_the_network_denies_before_the_last_beat_leaves_a_silence_ce
 
 @settings(max_examples=draws(60), deadline=None)
 @given(large=st.lists(st.integers(101, 1500), max_size=6))
+@example(large=[500])
 def test_a_silence_begins_with_a_wave_larger_than_any_beat_in_the_four_seconds_behind_the_last_one(
     large: list[int],
 ) -> None:
