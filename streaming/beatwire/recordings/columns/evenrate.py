@@ -15,7 +15,8 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.falls import without_falls
-from beatwire.recordings.columns.rounded import rounded_rate
+from beatwire.recordings.columns.lattice import Lattice, lattice_of
+from beatwire.recordings.columns.rounded import Rounded, rounded_rate
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
@@ -65,20 +66,11 @@ def rate_and_positions(
         rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
         return fs, None, (*notes, rarely)
     rounded = rounded_rate(rows, times, fs)
-    rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
-    missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
-    rate_hz = even_rate(rows, times, missing, rough_hz)
-    if coarse and jitter < 0.5 and (bool(missing.any()) or abs(rate_hz / rough_hz - 1) < _SAME):
-        rate_hz = rough_hz
-    is_open = rounded is None and jitter <= _FIRM
-    if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
-        least = _unevenness(rows, times, missing, rate_hz)
-        for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
-            found, _ = _missing(rows, times, tried_hz)
-            even_hz = even_rate(rows, times, found, tried_hz)
-            uneven = _unevenness(rows, times, found, even_hz)
-            if uneven < 0.9 * least:
-                missing, rate_hz, least = found, even_hz, uneven
+    grid = None if coarse or rounded else lattice_of(times)
+    if grid:
+        rate_hz, missing, jitter = grid
+    else:
+        rate_hz, missing, jitter = _likely(rows, times, rounded, coarse)
     _check_one_rate(where, name, rows, times, missing, rate_hz)
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])
@@ -133,6 +125,25 @@ def _exact_points(seconds: F64) -> tuple[I64, F64]:
         return rows, seconds
     rows = xp.flatnonzero(steps) + 1
     return rows, seconds[rows]
+
+
+def _likely(rows: I64, times: F64, rounded: Rounded | None, coarse: bool) -> Lattice:
+    """Return rate, missing samples and jitter of times that may be late, early, or shared by rows."""
+    rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
+    missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
+    rate_hz = even_rate(rows, times, missing, rough_hz)
+    if coarse and jitter < 0.5 and (bool(missing.any()) or abs(rate_hz / rough_hz - 1) < _SAME):
+        rate_hz = rough_hz
+    is_open = rounded is None and jitter <= _FIRM
+    if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
+        least = _unevenness(rows, times, missing, rate_hz)
+        for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
+            found, _ = _missing(rows, times, tried_hz)
+            even_hz = even_rate(rows, times, found, tried_hz)
+            uneven = _unevenness(rows, times, found, even_hz)
+            if uneven < 0.9 * least:
+                missing, rate_hz, least = found, even_hz, uneven
+    return Lattice(rate_hz, missing, jitter)
 
 
 def _rough_rate(rows: I64, times: F64) -> float:

@@ -1,0 +1,75 @@
+"""The grid of samples behind times of rows that are exact to less than half of a sampling interval.
+
+In:  float64 [n], the time of each row in seconds, rising
+Out: the rate in Hz, the samples missing before each row, and the jitter; None: the times are not near enough to a grid
+
+Most steps are one sample, and every step is near to a whole number of them: nothing has to be guessed. The rate is
+found over steps of one sample first, then over longer and longer stretches, since the number of samples that are
+missing in a long gap needs an exact rate.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beatwire.records import F64, I64
+from beatwire.tables import array_module
+
+_NEAR = 0.45  # samples between a step and the whole number that it is
+_SINGLE = 0.5  # of the steps are one sample, at least
+_WIDE, _BLOCK = 0.9, 256  # rows of a block lie so many samples off, between the earliest and the latest of them
+_REACH = (1, 4, 16, 64, 512, np.inf)  # samples of the steps over which a rate is found, in turn
+
+
+class Lattice(NamedTuple):
+    """The rate in Hz, missing samples before each row but the first, int64 [n - 1], and how far a row lies off."""
+
+    rate_hz: float
+    missing: I64
+    jitter: float
+
+
+def lattice_of(times: F64) -> Lattice | None:
+    """Return the grid of the times of rows.
+
+    >>> import numpy as np
+    >>> rows = np.delete(np.arange(5000), [70, 71, 400, 900])
+    >>> found = lattice_of(np.round(rows / 128, 3))
+    >>> round(found.rate_hz, 2), found.missing.sum(), lattice_of(np.round(rows / 128, 1))
+    (128.0, np.int64(4), None)
+    """
+    xp = array_module(times)
+    steps = xp.diff(times)
+    if len(steps) < 2 or float(steps.min()) <= 0.0:
+        return None
+    step_s = float(xp.median(steps))
+    for _ in range(3):
+        step_s = float(steps[steps <= 1.5 * step_s].mean())
+    samples = xp.maximum(1.0, xp.rint(steps / step_s))
+    for reach in _REACH:
+        step_s = _step(times, samples, reach)
+        samples = xp.maximum(1.0, xp.rint(steps / step_s))
+    off = xp.abs(steps / step_s - samples)
+    if float((samples == 1.0).mean()) < _SINGLE or float(off.max()) > _NEAR or _widest(steps / step_s - samples) > _WIDE:
+        return None
+    return Lattice(1.0 / step_s, samples.astype(np.int64) - 1, float(xp.median(off)))
+
+
+def _widest(off: Any) -> float:
+    """Return how far rows lie apart from the grid, in samples, at most within a block of rows."""
+    xp = array_module(off)
+    rows = min(len(off), _BLOCK)
+    away = xp.cumsum(off)[: len(off) // rows * rows].reshape(-1, rows)
+    return float((away.max(axis=1) - away.min(axis=1)).max())
+
+
+def _step(times: F64, samples: Any, reach: float) -> float:
+    """Return the sampling interval over stretches of rows without a step of more than ``reach`` samples, in seconds."""
+    xp = array_module(times)
+    index = xp.concatenate([xp.zeros(1), xp.cumsum(samples)])
+    stretch = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(samples > reach)])
+    rows = xp.bincount(stretch)
+    index = index - (xp.bincount(stretch, index) / rows)[stretch]
+    since = times - times[0]
+    since = since - (xp.bincount(stretch, since) / rows)[stretch]
+    return float((index * since).sum() / (index * index).sum())
