@@ -12,7 +12,7 @@ of the level rises where samples are missing, and stays there.
 from collections import deque
 
 import numpy as np
-from beatwire.recordings.columns.evenrate import jitter_of, shortest_gap
+from beatwire.recordings.columns.laterate import jitter_of, shortest_gap
 
 _LEVEL_S, _LEVEL_POINTS = 1.0, 16  # the points that the level is the least of: both at least
 _MOST_POINTS = 512

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 from beatwire.errors import UserError
-from beatwire.recordings.columns.evenrate import even_rate, nominal_rate, rate_and_positions
+from beatwire.recordings.columns.evenrate import nominal_rate, rate_and_positions
+from beatwire.recordings.columns.laterate import even_rate
 from beatwire.recordings.record import check_rate
 from beatwire.records import F64, I64, Bool
 

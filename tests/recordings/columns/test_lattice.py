@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.lattice import lattice_of
-from beatwire.records import Bool, F64
+from beatwire.records import F64, Bool
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -50,7 +50,11 @@ def lattice_of(times: F64) -> Lattice | None:
         step_s = _step(times, samples, reach)
         samples = xp.maximum(1.0, xp.rint(steps / step_s))
     off = xp.abs(steps / step_s - samples)
-    if float((samples == 1.0).mean()) < _SINGLE or float(off.max()) > _NEAR or _widest(steps / step_s - samples) > _WIDE:
+    if (
+        float((samples == 1.0).mean()) < _SINGLE
+        or float(off.max()) > _NEAR
+        or _widest(steps / step_s - samples) > _WIDE
+    ):
         return None
     return Lattice(1.0 / step_s, samples.astype(np.int64) - 1, float(xp.median(off)))
 
