@@ -28,6 +28,13 @@ def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     assert rows_of(again) == [("lead off", "on", 60, 60), ("lead off", "off", 60, 570), ("lead off", "on", 680, 680)]
 
 
+def test_a_lead_off_alert_ends_five_seconds_after_the_last_lead_is_on_also_behind_a_gap() -> None:
+    zeros, ward = np.zeros((2, 10), np.int16), Ward()
+    chunks = [device_chunk(first, samples=zeros, lead_off=mask) for first, mask in ((0, 2), (10, 0), (300, 0))]
+    assert [rows_of(ward.tick(one)) for one in chunks] == [[("lead off", "on", 0, 0)], [], []]
+    assert rows_of(ward.tick(beats=[("bed", 400)], known=[("bed", 600)])) == [("lead off", "off", 0, 510)]
+
+
 def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_after() -> None:
     ward = Ward()
     ward.tick(device_chunk(0, 100))
@@ -213,6 +220,7 @@ def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: War
 def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chunk(session: int) -> None:
     ward = Ward()
     on = [logged("asystole", 400), logged("no data", 900), logged("lead off", 30), logged("flat line", 20)]
+    on += [logged("cannot analyse", 10), logged("conflicting senders", 15)]
     alert.adopt(ward.alert, [*on, logged("asystole", 3, stream="another")])
     assert ward.tick(now_us=10**9) == []
     transitions = ward.tick(device_chunk(1000, session=session, arrival_us=10**9), now_us=10**9)
@@ -221,6 +229,8 @@ def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chu
         ("no data", "off", 900),
         ("lead off", "off", 30),
         ("flat line", "off", 20),
+        ("cannot analyse", "off", 10),
+        ("conflicting senders", "off", 15),
     }
     assert {a["id"] for a in transitions} == {a["id"] for a in on}
     assert {a["id"]: a["onset_us"] for a in transitions} == {a["id"]: a["onset_us"] for a in on}
@@ -253,10 +263,11 @@ def test_alerts_of_a_stream_that_never_returns_after_a_takeover_end_as_with_evic
 def test_a_clock_that_was_set_back_stops_neither_reminders_nor_evictions() -> None:
     ward, year_us, day_us = Ward(), 365 * 86_400 * 10**6, 86_400 * 10**6
     ward.tick(device_chunk(stream="ahead", arrival_us=year_us), now_us=year_us)
+    assert states(ward.tick(now_us=year_us + 3 * 10**6)) == [("no data", "on")]  # so the clock decides something
     ward.tick(device_chunk(arrival_us=10**6), device_chunk(10, stream="ahead", arrival_us=10**6), now_us=10**6)
     ward.tick(device_chunk(20, stream="ahead", arrival_us=5 * 10**6), now_us=5 * 10**6)
     ward.tick(device_chunk(30, stream="ahead", arrival_us=90 * 10**6), now_us=90 * 10**6)
-    assert [(one["stream"], one["reminders"]) for one in ward.published if one["rule"] == "no data"] == [("bed", 1)]
+    assert [(one["stream"], one["reminders"]) for one in ward.published if one["reminders"]] == [("bed", 1)]
     ward.tick(device_chunk(40, stream="ahead", arrival_us=2 * day_us), now_us=2 * day_us)
     ward.tick(now_us=2 * day_us)
     assert ward.aligner.directory.known == 1

@@ -42,6 +42,16 @@ def test_a_latched_alert_is_off_when_it_is_acknowledged(ward: Ward) -> None:
     ]
 
 
+def test_an_alert_that_the_log_has_lost_can_be_acknowledged_once_it_is_latched(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    lifecycle.adopt(ward.lifecycle, [])
+    ward.tick(beats=[("bed", 2000)])
+    assert states(ward.published) == [("asystole", "latched")]
+    acknowledge(ward, begun)
+    ward.tick()
+    assert states(ward.published) == [("asystole", "off")]
+
+
 def test_an_acknowledgement_of_no_open_alert_or_of_another_stream_is_ignored_and_counted(ward: Ward) -> None:
     begun = in_asystole(ward)
     acknowledge(ward, begun, alert="0" * 32)
@@ -220,7 +230,7 @@ def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(tick
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("then", ["a gap", "a silence", "a session", "nothing"])
+@pytest.mark.parametrize("then", ["a gap", "a silence", "a session", "no contact", "nothing"])
 def test_a_held_alert_of_which_no_more_samples_come_is_over_at_once(ward: Ward, then: str) -> None:
     blocks = [("bed", 200, 1), ("bed", 400, 1), ("bed", 600, 0)]
     ward.tick(device_chunk(10, 600), beats=[("bed", 300), ("bed", 550)], blocks=blocks, known=[("bed", 605)])
@@ -229,6 +239,7 @@ def test_a_held_alert_of_which_no_more_samples_come_is_over_at_once(ward: Ward, 
         "a gap": device_chunk(5000),
         "a silence": device_chunk(610, arrival_us=61_000_000),
         "a session": device_chunk(0, session=2),
+        "no contact": device_chunk(610, lead_off=1),
     }.get(then)
     if next_chunk is None:
         ward.tick(now_us=3_000_000)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from beatwire.kernels.intake import converter
+from beatwire.kernels.rhythms.flutter import SATURATED
 from beatwire.recordings.synthetic.person import synthesise
+from bedside import Ward, rows_of
 from laws import Signal, assert_equal, run_graph, ticks_of
 
 
@@ -20,6 +22,13 @@ def test_a_lead_at_the_limits_of_its_converter_is_found_at_any_position_in_the_r
         assert not converter.is_limited(ring, shift, 500, 0)
     assert not converter.is_limited((12 * wave).astype(np.int16)[None], 0, 500, 5000)  # large, but at no limit
     assert converter.is_limited(np.full((1, 500), 32_767, np.int16), 0, 500, 0)
+
+
+def test_an_alert_of_a_saturated_lead_lasts_over_one_block_that_is_not(ward: Ward) -> None:
+    kinds = [0, SATURATED, 0, SATURATED, 0, 0, 0]
+    found = ward.tick(blocks=[("bed", 200 * (k + 1), kind) for k, kind in enumerate(kinds)])
+    found = [row for row in rows_of(found) if row[0] == "saturated"]
+    assert found == [("saturated", "on", 400, 400), ("saturated", "off", 400, 1200)]
 
 
 def test_a_saturated_lead_is_announced_and_any_cut_gives_the_same_alerts() -> None:

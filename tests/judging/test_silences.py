@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from beatwire.kernels.rhythms.flutter import BLIND, BUSY, REST, TOO_FAST
-from bedside import Ward, device_chunk, rows_of
+from bedside import Ward, device_chunk, rows_of, states
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +112,41 @@ def test_a_beat_in_noise_that_ends_an_asystole_is_judged(ward: Ward) -> None:
     found += ward.tick(beats=[("bed", at, 70, False, 1.5) for at in range(1480, 2600, 80)])
     assert onsets(found) == [500]
     assert onsets(found, "cannot analyse") == [2400]
+
+
+def unanalysed(ward: Ward, first_s: int, seconds: int, **changed: int) -> list[dict[str, Any]]:
+    """Return the transitions of a stream that sends beats in noise alone, a chunk and a tick for each second."""
+    found, late_s = list[dict[str, Any]](), changed.pop("late_s", 0)
+    for k in range(first_s, first_s + seconds):
+        time_us = (k + late_s + 1) * 1_000_000
+        chunk = device_chunk(100 * k, 100, arrival_us=time_us, **changed)
+        beats = [("bed", 100 * k + 50, 70, False, 1.5)]
+        found += ward.tick(chunk, beats=beats, known=[("bed", 100 * k + 100)], now_us=time_us)
+    return [a for a in found if a["rule"] == "cannot analyse"]
+
+
+def test_what_cannot_be_analysed_goes_on_in_another_session_and_ends_where_nothing_came_for_long() -> None:
+    for changed, ended in (({"session": 2}, []), ({"late_s": 100}, [("cannot analyse", "off", 1000, 1500)])):
+        ward = Ward()
+        assert rows_of(unanalysed(ward, 0, 15)) == [("cannot analyse", "on", 1000, 1000)]
+        assert rows_of(unanalysed(ward, 15, 3, **changed)) == ended
+
+
+def test_an_alert_that_has_outlasted_its_session_ends_at_once(ward: Ward) -> None:
+    unanalysed(ward, 0, 12)
+    unanalysed(ward, 0, 2, session=2, late_s=12)
+    ward.tick(beats=[("bed", 210, 70, False, 0.1)])
+    assert rows_of(ward.published) == [("cannot analyse", "off", 1000, 210)]
+
+
+def test_the_time_in_which_nothing_was_analysed_begins_anew_where_nothing_came_for_long() -> None:
+    ward = Ward()
+    assert unanalysed(ward, 0, 8) == unanalysed(ward, 8, 8, late_s=100) == []
+    (onset,) = onsets(unanalysed(ward, 16, 8, session=2, late_s=100), "cannot analyse")
+    assert 1800 <= onset <= 1900, "another session alone does not begin it anew; marks are a second apart"
+
+
+def test_an_alert_that_ends_where_its_stream_was_silent_for_long_is_over_at_once(ward: Ward) -> None:
+    ward.tick(beats=[("bed", 5, 130)])
+    ward.tick(device_chunk(10, arrival_us=100_000_000))
+    assert states(ward.published) == [("tachycardia", "off")]
