@@ -66,6 +66,16 @@ def test_zooming_switches_from_minima_and_maxima_to_every_sample(opened: Any, an
     assert trouble == []
 
 
+def test_a_time_stands_at_one_place_in_the_figures_of_leads_and_of_alerts(opened: Any) -> None:
+    page, _ = opened
+    left = page.evaluate(
+        "() => Bokeh.index.roots.filter((view) => view.model.x_range?.name === 'overview')"
+        ".map((view) => Math.round(view.bbox.x + view.frame_view.bbox.left))"
+    )
+    assert len(left) >= 2
+    assert len(set(left)) == 1
+
+
 def width_of(page: Any, selector: str, *, media: str, width: int) -> float:
     """Return the width of an element, in pixels, on a medium of a width that the report does not exceed."""
     page.emulate_media(media=media)

@@ -55,6 +55,6 @@ def test_the_head_of_a_report_says_what_was_assumed_with_names_escaped(tmp_path:
     source.write_text("stamp,<b>ecg,HR <i>\n" + rows)
     result = CliRunner().invoke(app, ["report", str(source), "--out", str(out)])
     assert result.exit_code == 0, result.output
-    head = out.read_text().partition("What was assumed: ")[2].partition("</p>")[0]
+    head = out.read_text().partition("Remarks on reading: ")[2].partition("</p>")[0]
     for part in ("in milliseconds; 250 Hz", "HR &lt;i&gt;", "read as millivolts"):
         assert part in head

@@ -67,7 +67,7 @@ def test_summary_rows_and_report_agree(parts: list[tuple[str, float]], rate_hz: 
     share = (recording.samples != NO_VALUE).any(axis=0).mean()
     assert (told["quality"]["with_signal"] == 1.0) == (share == 1.0)
     assert told["quality"]["with_signal"] == pytest.approx(share, abs=1e-4)
-    page, screen = summary(study, hours), summary_text(told | {"source": "drawn", "took_s": 0.1})
+    page, screen = summary(study, hours, told["quality"]), summary_text(told | {"source": "drawn", "took_s": 0.1})
     for text in (page, screen):
         assert ("100 %" in text) >= (share == 1.0)
         assert not re.findall(r"\b(?:nan|inf|None|0\.0 %)", text)

@@ -10,6 +10,7 @@ from typing import Any
 
 from beatwire.errors import escape
 from beatwire.offline.results.quality import quality_table
+from beatwire.offline.results.summary import quality_summary
 from beatwire.report import sections
 from beatwire.report.events import Kind, kinds_of
 from beatwire.report.figures import axes as figures
@@ -36,7 +37,8 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
         scale, kinds, hours = scale_of(study), kinds_of(study), hours_of(study)
         strips = _strips(study, scale, kinds)
         progress(0.2)
-        plots = _plots(study)
+        quality = quality_table(study.recording, study.beats)
+        plots = _plots(study, quality)
         progress(0.5)
         head, script, divs = _embedded(plots)
         progress(0.8)
@@ -50,7 +52,7 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
     finest = "every sample" if signal.factor == 1 else f"minimum and maximum of every {1000 * seconds:.0f} ms"
     body = [
         grid_definition(),
-        sections.summary(study, hours),
+        sections.summary(study, hours, quality_summary(quality)),
         _navigation(),
         sections.alerts(study, kinds),
         strips,
@@ -70,7 +72,7 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
     return page(f"{study.recording.name} - ECG report", "".join(body), head)
 
 
-def _plots(study: Study) -> dict[str, Any]:
+def _plots(study: Study, quality: dict[str, Any]) -> dict[str, Any]:
     """Return the interactive figures by name, those that have content."""
     rate = figures.rate_figure(study)
     made = {
@@ -80,7 +82,7 @@ def _plots(study: Study) -> dict[str, Any]:
         "poincare": figures.poincare_figure(study),
         **{f"overlay{k}": figures.overlay_figure(study, group) for k, group in enumerate(study.groups)},
         "plane": plane.plane_figure(study, with_decoded=study.model.name == study.analysis.model),
-        "quality": figures.quality_figure(study, quality_table(study.recording, study.beats)),
+        "quality": figures.quality_figure(study, quality),
         **overview.figures_of(study),
     }
     return {name: figure for name, figure in made.items() if figure is not None}

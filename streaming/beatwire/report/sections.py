@@ -20,8 +20,8 @@ from beatwire.report.study import PAUSE_S, Study
 MOST_ALERTS = 100  # rows of the table of alerts
 
 
-def summary(study: Study, hours: list[Hour]) -> str:
-    """Return the head of the report: what was recorded, and what was found."""
+def summary(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
+    """Return the head of the report: what was recorded, and what was found; ``quality`` is that of the summary."""
     recording = study.recording
     rr_ms, rate = study.rr_ms, rates(study.beats)
     longest = float(np.nanmax(rr_ms)) if np.isfinite(rr_ms).any() else np.nan
@@ -33,8 +33,9 @@ def summary(study: Study, hours: list[Hour]) -> str:
         ("lowest rate", *_rate(rate["min_rate_bpm"], rate["min_rate_at_s"])),
         ("highest rate", *_rate(rate["max_rate_bpm"], rate["max_rate_at_s"])),
         (f"pauses longer than {PAUSE_S:g} s", f"{sum(h.pauses for h in hours):,}", "", ""),
-        ("longest interval", _number(longest / 1000, 2), "s", ""),
+        ("longest interval", _number(longest / 1000, 2), "s" if np.isfinite(longest) else "", ""),
         ("time with a value", percent(_with_signal(hours), 1), "", ""),
+        ("good signal", *_good(quality["good"])),
     ]
     for group in study.groups:
         share = f"{percent(len(group.rows) / len(study.sample), 1)} of the beats"
@@ -49,11 +50,11 @@ def summary(study: Study, hours: list[Hour]) -> str:
         f"{escape(study.analysis.model)}. Times are from the start of the recording.</p>"
         "<p><strong>Not a medical device.</strong> Beats and alerts were found by a program; no person has checked "
         "them.</p>"
-        + (note(f"What was assumed: {'; '.join(recording.notes)}.") if recording.notes else "")
+        + (note(f"Remarks on reading: {'; '.join(recording.notes)}.") if recording.notes else "")
         + facts(figures)
         + note(
-            "Beats are grouped by class. Median, lowest and highest rate: of the medians of eight intervals, where at "
-            "most one error is expected in ten seconds."
+            "Beats are grouped by class. Median, lowest and highest rate: of the medians of eight intervals where the "
+            "signal is good: at most one false or missed beat is expected in ten seconds."
         )
     )
 
@@ -151,7 +152,7 @@ def how_made(study: Study, finest: str) -> str:
     """Return what was analysed by which model, with which figures."""
     recording, counts = study.recording, study.analysis.counts
     scored = Counter(np.asarray(study.beats["scored_by"]).astype(str).tolist())
-    unit = f"{recording.uv_per_unit:g} microvolts" if study.calibrated else "not calibrated"
+    unit = f"{recording.uv_per_unit:g} µV" if study.calibrated else "not calibrated"
     rows = [
         ("recording", recording.name),
         ("leads", ", ".join(recording.leads)),
@@ -190,6 +191,10 @@ def _rate(
     if rate_bpm is None:
         return "-", "", unknown
     return f"{rate_bpm:.0f}", "/min", "" if at_s is None else f"at {clock(at_s)}"
+
+
+def _good(share: float | None) -> tuple[str, str, str]:
+    return ("-", "", "too short to say") if share is None else (percent(share, 1), "", "of the time")
 
 
 def _with_signal(hours: list[Hour]) -> float:

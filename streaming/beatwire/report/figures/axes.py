@@ -42,7 +42,8 @@ def rate_figure(study: Study) -> Any:
     number = (study.time_s[known] // width).astype(np.int64)
     rates = pd.Series(60_000 / rr_ms[known]).groupby(number)
     trend = rates.quantile([0.05, 0.5, 0.95]).unstack().reindex(range(int(number[-1]) + 1))
-    x = (trend.index.to_numpy() + 0.5) * width
+    begin = trend.index.to_numpy() * width
+    x = (begin + np.minimum(begin + width, study.recording.seconds)) / 2
     figure = new_figure(200, "time from the start", "rate, /min", x_range=(0, study.recording.seconds))
     low, middle, high = (trend[q].to_numpy(np.float32) for q in (0.05, 0.5, 0.95))
     figure.varea(x=x, y1=low, y2=high, fill_color="#b9c3ce", fill_alpha=0.55)

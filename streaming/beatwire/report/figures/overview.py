@@ -28,7 +28,7 @@ from beatwire.report.study import Study
 MOST_TEXT = 21_000_000  # characters of base64: a page stays below 25 MB
 FACTORS = (1, 4, 8, 16, 32, 64, 128, 256)  # samples of a pair of minimum and maximum; 1: the samples themselves
 _PIECE = 200_000  # samples from which the length of the text is estimated
-_NAMES_PX = 170  # room for the names of rules at the left of the figure of alerts
+_LETTER_PX, _TICK_PX = 6, 16  # room for the names of rules at the left of the figure of alerts
 FIRST_COLUMNS = 700  # of the picture before the samples are unpacked
 SCRIPT = Path(__file__).with_name("overview.js")
 
@@ -128,9 +128,10 @@ def figures_of(study: Study) -> dict[str, Any]:
         clock_axis(figure)
         found[f"overview{k}"] = figure
     if study.episodes:
-        for figure in found.values():
-            figure.min_border_left = _NAMES_PX
         found["timeline"] = _timeline(study, shown)
+        longest = max(map(len, found["timeline"].y_range.factors))
+        for figure in found.values():  # a time stands at one place in all of them
+            figure.min_border_left = _LETTER_PX * longest + _TICK_PX
     return found
 
 
@@ -176,6 +177,5 @@ def _timeline(study: Study, shown: Any) -> Any:
     figure.scatter(  # the onset, visible however short the alert is
         x="left", y="rule", marker="dash", angle=np.pi / 2, size=12, line_color="fill", line_width=1.5, source=source
     )
-    figure.min_border_left = _NAMES_PX
     clock_axis(figure)
     return figure
