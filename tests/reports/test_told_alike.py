@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.api.iterate import iterate
 from beatwire.api.summary import summary_text
 from beatwire.model.checkpoint import load_model
-from beatwire.offline.analyze import analyze
+from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.results.episodes import episodes_of
 from beatwire.offline.results.quality import quality_table
 from beatwire.offline.results.summary import summarize
@@ -71,3 +72,32 @@ def test_summary_rows_and_report_agree(parts: list[tuple[str, float]], rate_hz: 
     for text in (page, screen):
         assert ("100 %" in text) >= (share == 1.0)
         assert not re.findall(r"\b(?:nan|inf|None|0\.0 %)", text)
+
+
+@given(parts=PARTS, rate_hz=RATES, seed=st.integers(0, 1000))
+def test_blocks_and_chunks_tell_of_a_recording_with_gaps_what_one_piece_does(
+    parts: list[tuple[str, float]], rate_hz: float, seed: int
+) -> None:
+    recording = made_of(parts, rate_hz, seed)
+    samples = recording.samples
+    if (samples == NO_VALUE).all():
+        return
+    whole = analyze(recording)
+    order = [alert["decided"] for alert in whole.alerts]
+    assert order == sorted(order)
+    assert told_of(analyze(recording, chunk_ms=700)) == told_of(whole)
+    cuts = np.sort(np.random.default_rng(seed).integers(0, samples.shape[1], 6))
+    blocks = [block for block in np.split(samples, cuts, axis=1) if block.shape[1]]
+    found = list(
+        iterate(blocks, fs=rate_hz, leads=recording.leads, gain=1000 / recording.uv_per_unit, notes=lambda _: None)
+    )
+    assert sum(len(beats) for beats, _ in found) == len(whole.beats["sample"])
+    alerts = [alert for _, table in found for alert in zip(*(table[name] for name in TOLD), strict=True)]
+    assert sorted(alerts) == sorted(told_of(whole))
+
+
+TOLD = ("decided", "onset", "rule", "priority", "state", "text")
+
+
+def told_of(analysis: Analysis) -> list[tuple[Any, ...]]:
+    return [tuple(alert[name] for name in TOLD) for alert in analysis.alerts]

@@ -24,6 +24,12 @@ from beatwire.recordings.blocks import BLOCK_SAMPLES
 from beatwire.service.warmup import compile_kernels
 
 
+class _Recorded(Live):
+    """Chunks of a recording: where it has no samples, no device is silent."""
+
+    _timed = False
+
+
 class Part(NamedTuple):
     """What a block decided: DataFrames with the columns of ``Result.beats`` and ``Result.alerts``."""
 
@@ -101,7 +107,7 @@ def iterate(
         for note in block.notes:
             notes(f"{block.name}: {note}")
         if feed is None:
-            feed = Feed(settings, "analyze", block.rate_hz, block.leads, block.uv_per_unit, backend=chosen)
+            feed = Feed(settings, "analyze", block.rate_hz, block.leads, block.uv_per_unit, timed=False, backend=chosen)
         yield Part.of(feed.push(block.samples), block.rate_hz)
     if feed is not None:
         yield Part.of(feed.finish(), feed.encoder.rate_hz)
@@ -120,7 +126,7 @@ def _of_chunks(
     """Yield what each chunk decides."""
     if fs is None:
         raise UserError("fs: expected the rate of the chunks, 50-4000 Hz; got none")
-    live = Live(
+    live = _Recorded(
         fs, ("ECG",) if leads is None else leads, units=units, gain=gain, model=model, backend=backend,
         start_s=START_US / 1e6, stream="analyze", notes=notes,
     )  # fmt: skip

@@ -118,6 +118,8 @@ class Live:
     20
     """
 
+    _timed = True  # silence is an alert
+
     def __init__(
         self,
         fs: float,
@@ -154,7 +156,7 @@ class Live:
         settings = Settings(model=file_path("model", model)) if model is not None else Settings()
         self._feed: Feed | None = Feed(
             replace(settings), stream, self.fs, self.leads, self._scale.uv_per_unit, start_us=round(1e6 * start_s),
-            backend=chosen,
+            timed=self._timed, backend=chosen,
         )  # fmt: skip
 
     @property

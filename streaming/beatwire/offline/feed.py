@@ -73,6 +73,8 @@ class Feed:
         Of the graph.
     stream, rate_hz, leads, uv_per_unit, start_us
         See :class:`Encoder`.
+    timed
+        False: it is a recording. Where it has no samples, there is no alert of silence.
 
     Raises
     ------
@@ -89,8 +91,10 @@ class Feed:
         uv_per_unit: float,
         *,
         start_us: int = START_US,
+        timed: bool = True,
         backend: Backend = CPU,
     ) -> None:
+        self._timed = timed
         self.pipeline = Pipeline(settings, backend)
         self.encoder = Encoder(stream, rate_hz, leads, uv_per_unit, start_us)
         self._collector = Collector(self.pipeline.model)
@@ -138,6 +142,7 @@ class Feed:
         return self._collector.take(end)
 
     def _tick(self, messages: list[bytes]) -> None:
-        self.pipeline.emit(RawTick.of(messages, now_us=self.encoder.now_us + self._waited_us))
+        now_us = self.encoder.now_us + self._waited_us if self._timed else 0
+        self.pipeline.emit(RawTick.of(messages, now_us=now_us))
         if len(self.pipeline.rejected):
             raise UserError(f"{self.encoder.stream}: {self.pipeline.rejected.reason[0]}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from beatwire.alerts.rules import number_of
 from beatwire.kernels.classes.beat_class import LETTERS, Q
 from beatwire.model.checkpoint import Model
 from beatwire.offline.results.beat import BEAT_FIELDS, DTYPES
@@ -88,10 +89,20 @@ class Collector:
             )
 
     def take(self, end: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the columns of the beats and the transitions collected so far, and begin anew.
+        """Return the columns of the beats and the transitions collected so far by their time, and begin anew.
 
-        ``end`` is the number of samples that there were: what is held after them decides beats, but no alert.
+        ``end`` is the number of samples that there were. What is held after them decides beats, but no alert begins or
+        ends by it.
         """
-        parts, alerts = self.parts, self.alerts
+        parts, alerts = (
+            self.parts,
+            sorted(self.alerts, key=_place),
+        )  # some are decided late: cuts would change the order
         self.parts, self.alerts = [], []
-        return joined(parts), [alert for alert in alerts if end is None or alert["decided"] <= end]
+        known = (a for a in alerts if end is None or a["decided"] < end + (a["state"] == "on"))
+        return joined(parts), list(known)
+
+
+def _place(alert: dict[str, Any]) -> tuple[int, int]:
+    """Return the place of a transition among others: its time, then the number of its rule."""
+    return alert["decided"], number_of(alert["rule"], alert["priority"])

@@ -100,7 +100,7 @@ def _turns_in_packets(column: Any) -> bool:
         return False
     first = first_rows(column)
     numbers, together = column[first], xp.diff(first)
-    if len(numbers) < FEWEST_ROWS // 8 or float(numbers.max() - numbers.min()) < _FEWEST_NUMBERS:
+    if len(numbers) < FEWEST_ROWS // 8 or float(numbers.max()) - float(numbers.min()) < _FEWEST_NUMBERS:
         return False  # a flag changes between two values
     is_even = float((together == xp.median(together)).mean()) > _EVENLY
     return is_even and turn_of(numbers) is not None
