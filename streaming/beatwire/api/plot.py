@@ -55,7 +55,7 @@ def plot(
         layout="constrained",
     )  # fmt: skip
     axes = grid[:, 0]
-    time_s = start_s + np.arange(signal.shape[1]) / recording.rate_hz
+    time_s = (round(start_s * recording.rate_hz) + np.arange(signal.shape[1])) / recording.rate_hz
     for name, lead, axis, height in zip(recording.leads, signal, axes, heights, strict=True):
         axis.plot(time_s, lead, color="black", linewidth=0.8)
         axis.set_ylabel(f"{name}\n{'mV' if calibrated else 'not calibrated'}")

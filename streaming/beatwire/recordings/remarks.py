@@ -1,4 +1,4 @@
-"""Remarks that may come without end: the first ones are said, and the last of these says that no more are."""
+"""Remarks that may come without end: the first ones are said, and the last of these says that no more are. Gaps."""
 
 from collections.abc import Callable
 
@@ -26,3 +26,13 @@ def few(notes: Callable[[str], None]) -> Callable[[str], None]:
             notes(text + ("; more are not reported" if said == MOST else ""))
 
     return say
+
+
+def gaps_note(gaps: int, seconds: float) -> str:
+    """Return the remark on gaps in the times of a recording.
+
+    >>> gaps_note(1, 3600.0), gaps_note(2, 0.0123)
+    ('1 gap in its times, 3,600 s without samples', '2 gaps in its times, 0.0123 s without samples')
+    """
+    length = f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
+    return f"{gaps} {'gap' if gaps == 1 else 'gaps'} in its times, {length} s without samples"

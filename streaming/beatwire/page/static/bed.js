@@ -121,11 +121,11 @@ export class Bed {
     const stream = this.store.streams.get(this.id);
     if (!stream?.bed) return;
     const { bed } = stream;
-    const bpm = stream.isSilent(performance.now()) ? null : bed.bpm;
+    const { bpm, quality } = stream.isSilent(performance.now()) ? { bpm: null, quality: null } : bed;
     setText(this.parts.rate, figure(bpm));
     this.parts.rate.classList.toggle("unknown", bpm === null);
     setText(this.parts.score, figure(bed.score, 1));
-    setText(this.parts.quality, bed.quality === null ? "--" : `${Math.round(100 * bed.quality)} %`);
+    setText(this.parts.quality, quality === null ? "--" : `${Math.round(100 * quality)} %`);
     const leads = `${bed.leads.length} ${bed.leads.length === 1 ? "lead" : "leads"}`;
     setText(this.parts.signal, bed.rate_hz ? `${leads}, ${bed.rate_hz} Hz` : "no samples yet");
     this.alerts.update(bed.alerts);

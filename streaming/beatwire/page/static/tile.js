@@ -49,11 +49,10 @@ export class Tile {
   /** Show the bed as the server last described it. */
   update() {
     const { bed } = this.stream;
-    const bpm = this.stream.isSilent(performance.now()) ? null : bed.bpm;
+    const { bpm, quality } = this.stream.isSilent(performance.now()) ? { bpm: null, quality: null } : bed;
     setText(this.parts.rate, figure(bpm));
     this.parts.rate.classList.toggle("unknown", bpm === null);
-    const quality = bed.quality === null ? "--" : `${Math.round(100 * bed.quality)} %`;
-    setText(this.parts.signal, `quality ${quality}`);
+    setText(this.parts.signal, `quality ${quality === null ? "--" : `${Math.round(100 * quality)} %`}`);
     setText(this.parts.lead, bed.leads[0] ?? "");
     this.#showBeats(bed);
     this.#showAlerts(bed, bpm);

@@ -15,6 +15,7 @@ from beatwire.recordings.columns.falls import without_falls
 from beatwire.recordings.columns.laterate import COMMON_HZ, likely_rate
 from beatwire.recordings.columns.lattice import lattice_of
 from beatwire.recordings.columns.rounded import rounded_rate
+from beatwire.recordings.remarks import gaps_note
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
@@ -90,7 +91,7 @@ def rate_and_positions(
     added = xp.zeros(len(seconds), np.int64)
     added[rows[1:]] = missing
     position = xp.arange(len(seconds)) + xp.cumsum(added)
-    gap_note = f"{gaps} gap{'s'[: gaps > 1]} in its times, {lost / rate_hz:.3g} s without samples"
+    gap_note = gaps_note(gaps, lost / rate_hz)
     return rate_hz, position, (*notes, gap_note, *_summer_note(steps, times))
 
 

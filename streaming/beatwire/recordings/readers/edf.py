@@ -20,6 +20,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.readers.record_times import LONGEST_GAP_S, gaps_in, in_order, record_times
+from beatwire.recordings.remarks import gaps_note
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
@@ -97,7 +98,7 @@ def read(path: Path) -> Signals:
     if gaps:
         signals = [_with_gaps(signal, times.onsets_s, [*gaps], records) for signal in signals]
         seconds = sum(gaps.values())
-        said += (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {seconds:.3g} s without samples",)
+        said += (gaps_note(len(gaps), seconds),)
     return Signals(where, path.stem, tuple(signals), (*notes, *said), many=True)
 
 
