@@ -71,6 +71,16 @@ def test_a_longer_asystole_takes_nothing_back_and_a_shorter_one_begins_where_it_
     assert rows_of(transitions) == [("asystole", "on", 600, 600)], "not before the limit was in force"
 
 
+@pytest.mark.parametrize(("errors", "onsets"), [(0.1, [1200]), (1.5, [])])
+def test_a_shorter_asystole_begins_at_once_only_if_the_last_beat_was_certain(errors: float, onsets: list[int]) -> None:
+    ward, found = Ward(), list[tuple[str, str, int, int]]()
+    ward.limits.add([change(0, asystole=10.0), change(12_000_000, asystole=3.0)])
+    for first in range(0, 1250, 10):
+        beats = [("bed", 250, 70.0, False, errors)] if first == 250 else []
+        found += rows_of(ward.tick(sent(first, first / 100), beats=beats, known=[("bed", first + 10)]))
+    assert [onset for rule, _, onset, _ in found if rule == "asystole"] == onsets
+
+
 def test_no_data_follows_the_limit_that_holds_now() -> None:
     ward = Ward()
     ward.tick(sent(0, 1.0), now_us=1_000_000)

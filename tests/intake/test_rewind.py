@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.kernels.alerts.unjudged import LIVING_FOR_US
+from beatwire.kernels.intake.senders import GAP_US, TURN_US
 from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks, TimeMarks
 from beatwire.pipeline.starts import MOST_US, STEP_US
 from draws import draws
@@ -57,6 +60,13 @@ class Reading:
         return self.marks.oldest(partition, partitions, self.aligned.slots.arrived_us[:known], self.tick + 1)
 
 
+def test_what_outlasts_a_restart_is_replayed_for_as_long_as_it_is_remembered() -> None:
+    arrival_us, active_us = OUTLASTS_US
+    assert arrival_us >= 3 * TURN_US, "a session, and two returns of it"
+    longest_s = max(RULES[NUMBERS[key]].limit.most for key in ("cannot analyse", "cannot analyse, high"))
+    assert active_us >= max(longest_s * 1e6, LIVING_FOR_US) + 2 * GAP_US, "and two marks"
+
+
 @pytest.mark.parametrize("tick_s", [0.5, 1.0, 3.0, 7.0, 25.0])
 def test_the_replay_begins_one_horizon_before_now_or_a_little_earlier(tick_s: float) -> None:
     reading, step_s = Reading(), math.ceil(STEP_S / tick_s) * tick_s
@@ -103,6 +113,16 @@ def test_a_stream_that_restarts_all_the_time_is_replayed_for_as_long_as_what_out
         reading.read(("bed", k % 5, k % 5 + 1), session=k // 5)
         back_s = k + 1 - reading.oldest()
         assert min(k + 1, arrival_s) <= back_s <= arrival_s + 2 * arrival_s / TIME_STEPS + 1
+
+
+def test_what_outlasts_a_restart_is_replayed_for_its_active_time_however_slowly_that_passes() -> None:
+    reading = Reading()
+    for k in range(100):
+        reading.read(("bed", k, k + 1))
+    for k in range(30):  # two seconds of active time each
+        reading.now_s += 19.0
+        reading.read(("bed", k, k + 1), session=2)
+        assert reading.oldest() < 100 - OUTLASTS_US[1] / 2e6 + k
 
 
 def test_nothing_before_a_silence_is_replayed() -> None:

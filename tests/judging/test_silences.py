@@ -100,6 +100,16 @@ def test_an_interval_beside_waves_too_fast_to_be_counted_misses_no_beat(ward: Wa
     assert onsets(found, "missed beat") == [980] * missed
 
 
+@pytest.mark.parametrize("first", [0, 100_000])
+def test_faint_waves_are_no_beats_for_twenty_seconds_from_the_first_sample_on(first: int) -> None:
+    ward = Ward()
+    ward.tick(device_chunk(first))
+    beats = [("bed", first + 100 * k, 70, False, 0.1) for k in range(1, 25)]
+    found = rows_of(ward.tick(beats=beats, sizes=[0.1] * len(beats)))
+    asystole = [("on", first + 400, first + 400), ("latched", first + 400, first + 2000)]
+    assert [row[1:] for row in found if row[0] == "asystole"] == asystole
+
+
 def test_a_beat_whose_interval_is_not_known_does_not_show_that_the_signal_can_be_analysed(ward: Ward) -> None:
     ward.tick(beats=[("bed", at, 70, False, 1.5) for at in range(100, 1500, 80)])
     ward.last.clear()  # as behind a hole
