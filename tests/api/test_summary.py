@@ -14,6 +14,7 @@ from beatwire.api.summary import print_summary, sparkline
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import Analysis, analyze
+from beatwire.offline.results.episodes import episodes_of
 from beatwire.offline.results.quality import quality_table
 from beatwire.offline.results.summary import alerts_by_rule, quality_summary, rate_trend, summarize
 from beatwire.recordings import NO_VALUE, Recording
@@ -100,7 +101,7 @@ def test_alerts_are_counted_by_rule_with_their_first_time_and_how_long_they_were
         alert("tachycardia", "medium", "on", 2000, 2000),
         alert("tachycardia", "medium", "off", 2000, 2250),
     ]
-    rows = alerts_by_rule(alerts, RATE_HZ, 20.0)
+    rows = alerts_by_rule(episodes_of(alerts, np.zeros((1, 5000), np.int16)), RATE_HZ, 20.0)
     assert {name: (row["count"], row["first_s"], row["seconds"]) for name, row in rows.items()} == {
         "asystole": (1, 4.0, 1.0),
         "tachycardia": (2, 2.0, 5.0),
@@ -120,7 +121,7 @@ def test_an_alert_whose_priority_rises_is_one_and_is_listed_with_the_higher_one(
             alert("cannot analyse", "high", "off", first + 500, first + 750),
         ]
     alerts.append(alert("tachycardia", "medium", "on", 9000, 9000))
-    rows = alerts_by_rule(alerts, RATE_HZ, 40.0)
+    rows = alerts_by_rule(episodes_of(alerts, np.zeros((1, 10000), np.int16)), RATE_HZ, 40.0)
     row = rows["cannot analyse"]
     assert (row["priority"], row["count"], row["first_s"], row["seconds"]) == ("high", 2, 1.0, 6.0)
     assert list(rows) == ["cannot analyse", "tachycardia"]

@@ -82,6 +82,9 @@ def test_a_decoded_beat_lies_at_the_place_that_it_was_decoded_from() -> None:
     assert np.abs(latents @ network.map - place).max() < 0.6
 
 
+SIGNAL = np.zeros((1, 1000), np.int16)
+
+
 def test_an_episode_ends_when_its_condition_does() -> None:
     first = {"rule": "asystole", "priority": "high", "technical": False, "text": "t", "onset": 10}
     alerts = [
@@ -90,7 +93,7 @@ def test_an_episode_ends_when_its_condition_does() -> None:
         {**first, "id": "a", "state": "off", "decided": 900},
         {**first, "id": "b", "state": "on", "decided": 50, "onset": 5},
     ]
-    assert [(e.onset, e.decided, e.end) for e in episodes_of(alerts)] == [(5, 50, None), (10, 20, 30)]
+    assert [(e.onset, e.decided, e.end) for e in episodes_of(alerts, SIGNAL)] == [(5, 50, None), (10, 20, 30)]
 
 
 def test_an_alert_whose_priority_rises_is_one_episode_of_the_highest() -> None:
@@ -102,8 +105,23 @@ def test_an_alert_whose_priority_rises_is_one_episode_of_the_highest() -> None:
         one | {"id": "b", "priority": "high", "text": "ended", "onset": 30, "decided": 70, "state": "off"},
         one | {"id": "c", "priority": "medium", "text": "10 s", "onset": 90, "decided": 90},
     ]
-    found = [(e.priority, e.text, e.onset, e.end) for e in episodes_of(alerts)]
+    found = [(e.priority, e.text, e.onset, e.end) for e in episodes_of(alerts, SIGNAL)]
     assert found == [("high", "30 s", 10, 70), ("medium", "10 s", 90, None)]
+
+
+def test_an_alert_that_a_gap_ends_has_ended_before_the_gap() -> None:
+    one = {"rule": "tachycardia", "priority": "medium", "technical": False, "text": "t"}
+    alerts = [
+        one | {"id": "a", "state": "on", "onset": 100, "decided": 100},
+        one | {"id": "a", "state": "off", "onset": 100, "decided": 600},
+        one | {"id": "b", "state": "on", "onset": 700, "decided": 700},
+    ]
+    samples = np.zeros((2, 1000), np.int16)
+    samples[:, 200:600] = samples[:, 900:] = NO_VALUE
+    samples[0, 300] = samples[1, 950] = 1  # for a sample
+    assert [(e.onset, e.end) for e in episodes_of(alerts, samples)] == [(100, 301), (700, 951)]
+    samples[:, 300] = samples[:, 950] = NO_VALUE
+    assert [(e.onset, e.end) for e in episodes_of(alerts, samples)] == [(100, 200), (700, 900)]
 
 
 def made_up(hours: float, alerts: int) -> Any:

@@ -59,7 +59,7 @@ def test_summary_rows_and_report_agree(parts: list[tuple[str, float]], rate_hz: 
     assert all(0 <= alert["onset"] <= alert["decided"] <= n for alert in analysis.alerts)
     counts = {rule: row["count"] for rule, row in told["alerts_by_rule"].items()}
     assert counts == {rule: sum(e.rule == rule for e in study.episodes) for rule in counts}
-    assert told["alerts"] == sum(h.alerts for h in hours) == len(episodes_of(analysis.alerts))
+    assert told["alerts"] == sum(h.alerts for h in hours) == len(episodes_of(analysis.alerts, recording.samples))
     assert told["beats"] == sum(h.beats for h in hours) == quality["beats"].sum() == len(beats["sample"])
     assert sum(h.intervals for h in hours) == np.isfinite(beats["rr_ms"]).sum()
     rates = [told[f"{name}_rate_bpm"] for name in ("min", "median", "max")]

@@ -116,4 +116,4 @@ def study_of(recording: Recording, analysis: Analysis, model: Model, annotations
     found = ((name, np.flatnonzero(names == name)) for name in CLASSES)
     groups = tuple(Group(name, COLOURS[name], rows) for name, rows in found if len(rows))
     lead = next((k for k, samples in enumerate(recording.samples) if changes(samples)), 0)
-    return Study(recording, analysis, model, annotations, groups, episodes_of(analysis.alerts), lead)
+    return Study(recording, analysis, model, annotations, groups, episodes_of(analysis.alerts, recording.samples), lead)

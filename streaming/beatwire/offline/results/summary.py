@@ -18,7 +18,7 @@ import numpy as np
 from beatwire.alerts.rule import PRIORITIES
 from beatwire.alerts.rules import RULES
 from beatwire.offline.analyze import Analysis
-from beatwire.offline.results.episodes import episodes_of
+from beatwire.offline.results.episodes import Episode, episodes_of
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64, Bool
 from beatwire.tables import rr_statistics
@@ -65,7 +65,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
     beats = analysis.beats
     rate_bpm, seconds = np.asarray(beats["rate_bpm"], np.float64), recording.seconds
     settled = _follow_intervals(beats["rr_ms"], TREND_INTERVALS)
-    by_rule = alerts_by_rule(analysis.alerts, recording.rate_hz, seconds)
+    by_rule = alerts_by_rule(episodes_of(analysis.alerts, recording.samples), recording.rate_hz, seconds)
     return {
         "leads": list(recording.leads),
         "rate_hz": recording.rate_hz,
@@ -104,13 +104,13 @@ def rate_trend(time_s: F64, rate_bpm: F64, seconds: float) -> list[float | None]
     return [round(float(np.median(group)), 1) if len(group) else None for group in groups]
 
 
-def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds: float) -> dict[str, dict[str, Any]]:
+def alerts_by_rule(episodes: Sequence[Episode], rate_hz: float, seconds: float) -> dict[str, dict[str, Any]]:
     """Return what happened of each rule, by falling priority.
 
     Parameters
     ----------
-    alerts
-        Transitions in order.
+    episodes
+        By onset.
     rate_hz, seconds
         Of the recording.
 
@@ -118,11 +118,12 @@ def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds:
     -------
     dict
         Rule -> ``priority``, ``technical``, ``count`` (alerts that began), ``first_s`` (when the first one began) and
-        ``seconds`` (how long they were on, together; one that did not end is on until the end of the recording).
+        ``seconds`` (how long they were on, together; one that did not end is on until the end of the recording, or of
+        its samples).
     """
     of_rule: dict[str, dict[str, Any]] = {}
     lengths: Counter[str] = Counter()  # in samples
-    for episode in episodes_of(alerts):
+    for episode in episodes:
         first = {"technical": episode.technical, "count": 0, "first_s": round(episode.onset / rate_hz, 3)}
         row = of_rule.setdefault(episode.rule, {"priority": episode.priority} | first)
         row["count"] += 1
