@@ -198,7 +198,7 @@ def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asy
         ("asystole", "latched", 1400, 1401),
         ("pause", "off", 501, 1700),  # eight beats after the one of 4.00 s; 4.01 s count as five
     ]
-    assert transitions[0]["text"] == "pause: 3.0 s between two beats, limit 3 s"
+    assert transitions[0]["text"] == "pause: 3.01 s between two beats, limit 3 s"
     assert (transitions[0]["value"], transitions[0]["priority"]) == (3.01, "medium")
 
 

@@ -1,11 +1,13 @@
 """The table of alert rules, and what follows from it."""
 
 import json
+import re
 from importlib import resources
 
 import numpy as np
 import pytest
 from beatwire.alerts.limits import ORDER, SETTABLE, check_limits
+from beatwire.alerts.rule import Rule
 from beatwire.alerts.rules import NUMBERS, RULES, SERVICE_RULES, number_of
 from beatwire.alerts.settings import KEYS, Settings
 from beatwire.configuration.ranges import UNITS
@@ -106,3 +108,17 @@ def test_the_beats_since_rules_held_are_each_rules_own(stored: list[tuple[int, i
     assert {rule: alert_state.since_of(row, rule) for rule in held} == held
     assert row[alert_state.SINCE_VENTRICULAR] == alert_state.NEVER
     assert (row >= 0).all()
+
+
+@given(
+    rule=st.sampled_from([rule for rule in RULES if "{value:.0f}" in rule.text and "{limit:g}" in rule.text]),
+    above=st.floats(-3, 3).map(lambda value: round(value, 3)),
+)
+def test_the_value_in_the_text_of_an_alert_is_on_the_side_of_the_limit_that_it_was_on(rule: Rule, above: float) -> None:
+    assert rule.limit is not None
+    limit = rule.limit.default
+    found = re.search(r"(?:rate )?([0-9.]+)(?:/min| ventricular)", rule.text_of("on", limit + above, limit))
+    assert found is not None
+    shown = float(found[1]) - limit
+    assert (shown > 0, shown < 0) == (above > 0, above < 0)
+    assert abs(shown - above) <= 0.5

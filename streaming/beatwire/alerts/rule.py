@@ -9,6 +9,8 @@ PRIORITIES = ("high", "medium", "low")  # in the order in which people read them
 STATES = ("off", "on", "latched")  # by number, ``kernels.alerts.alert_state.OFF``, ...
 ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
 _SHOWN = re.compile(r"({value[^}]*})(/min| s\b)")
+_VALUE = re.compile(r"{value:(\+?)\.(\d)f}")
+_MOST_DECIMALS = 3  # of a value, in the text as in the message
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ class Rule:
         """
         if state != "on":
             return f"{ENDED[state]}: {self.name}"
-        return f"{self.name}: {self.text.format(value=value, limit=limit, leads=lead_list(value, leads))}"
+        text = _VALUE.sub(lambda found: _apart(value, limit, found[1], int(found[2])), self.text)
+        return f"{self.name}: {text.format(value=value, limit=limit, leads=lead_list(value, leads))}"
 
     def definition_of(self, limit: float) -> str:
         """Return the definition with a limit in it.
@@ -127,6 +130,17 @@ class Rule:
         'More than 3 s.'
         """
         return self.definition.format(limit=f"{limit:g}")
+
+
+def _apart(value: float, limit: float, sign: str, decimals: int) -> str:
+    """Return a value with so many decimals, or with those by which it is not the limit.
+
+    >>> _apart(131.2, 120.0, "", 0), _apart(120.2, 120.0, "", 0), _apart(120.0, 120.0, "", 0)
+    ('131', '120.2', '120')
+    """
+    while decimals < _MOST_DECIMALS and value != limit and round(value, decimals) == limit:
+        decimals += 1
+    return f"{value:{sign}.{decimals}f}"
 
 
 def lead_list(mask: float, names: Sequence[str] = ()) -> str:
