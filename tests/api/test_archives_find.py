@@ -43,7 +43,7 @@ def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
     write(folder, *files, "notes.md", ".hidden/ecg.csv")
     assert names(folder) == sorted(files)
     found, notes = find([folder])
-    assert notes == [f"{folder}: 1 files were left out, because no recording has their endings: .md 1"]
+    assert notes == [f"{folder}: 1 file was left out, because no recording has such an ending: .md 1"]
     assert all(Path(one.source).is_file() for one in found)
     memory = fsspec.filesystem("memory")
     memory.store.clear()
@@ -54,11 +54,22 @@ def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
     assert len({shown(name) for name in files}) == len(files)
 
 
+def test_the_endings_that_a_remark_does_not_name_are_counted(tmp_path: Path) -> None:
+    for number in range(7):
+        (tmp_path / f"note.a{number}").touch()
+    for name in ("b.a0", "ecg.csv"):
+        (tmp_path / name).touch()
+    _, notes = find([tmp_path])
+    assert notes[0].endswith(
+        ": 8 files were left out, because no recording has such an ending: .a0 2, .a1 1, .a2 1, .a3 1, others 3"
+    )
+
+
 def test_a_file_whose_name_is_no_utf_8_is_left_out_and_said(tmp_path: Path) -> None:
     write(tmp_path, "a.csv", os.fsdecode(b"n\xfc.csv"), "ü.csv")
     found, notes = find([tmp_path])
     assert [one.name for one in found] == ["a.csv", "ü.csv"]
-    assert notes == [f"{tmp_path}: 1 files were left out, because their names are not UTF-8: n\\udcfc.csv"]
+    assert notes == [f"{tmp_path}: 1 file was left out, because a name is not UTF-8: n\\udcfc.csv"]
 
 
 def test_the_files_of_a_record_are_one_recording_and_its_segments_are_none(tmp_path: Path) -> None:
@@ -74,7 +85,7 @@ def test_the_files_of_a_record_are_one_recording_and_its_segments_are_none(tmp_p
     assert names(tmp_path) == ["a/100", "b/long", "c/alone.mat", "c/cinc", "c/scan.edf"]
     _, notes = find([tmp_path])
     assert notes[0].startswith(f"{tmp_path}: 2 text files were left out, because there are WFDB records: ")
-    (pattern,) = re.findall(r"'(.+)' takes them", notes[0])
+    (pattern,) = re.findall(r"'(.+)' takes text", notes[0])
     assert "table.csv" in " ".join(names(pattern) + names(str(tmp_path / "*.csv")))
     assert names(tmp_path / "a" / "*") == names(tmp_path / "a" / "100.dat") == names(tmp_path / "a" / "100") == ["100"]
     assert names(tmp_path / "b" / "*.dat") == ["long"]
@@ -191,11 +202,11 @@ def test_links_to_files_are_followed_and_others_are_said(tmp_path: Path) -> None
         found, notes = find([source])
         assert [one.name for one in found] == [f"{base}a.csv", f"{base}b.csv"]
         assert {note.removeprefix(f"{source}: ") for note in notes} >= {
-            "2 links to nothing were left out: c.csv", "1 links to folders were left out: up",
+            "2 links were left out, to nothing: c.csv", "1 link was left out, to folders: up",
         }  # fmt: skip
     (tmp_path / "lost").mkdir()
     (tmp_path / "lost" / "a.csv").symlink_to("nowhere")
-    with pytest.raises(UserError, match=r"there is none; 1 links to nothing were left out: a\.csv"):
+    with pytest.raises(UserError, match=r"there is none; 1 link was left out, to nothing: a\.csv"):
         find([tmp_path / "lost"])
     before = found[0].stamp
     (tmp_path / "store" / "x1").write_text("other")

@@ -23,6 +23,7 @@ from beatwire.errors import UserError, printable
 from beatwire.recordings.places import ENDINGS, is_address
 
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
+_MOST_ENDINGS = 4  # that a remark names
 _PATTERN = re.compile(r"[*?\[]")
 _STAMPS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "updated", "created")
 
@@ -155,14 +156,17 @@ class _Searched:
         if has_records and texts:
             example = f"{self._address(folder)}/**/*{_TEXT.search(texts[0]).group()}"  # type: ignore[union-attr]
             self.notes.append(
-                f"{len(texts)} text files were left out, because there are WFDB records: {example!r} takes them"
+                f"{_left_out(len(texts), 'text file')}, because there are WFDB records: {example!r} takes text"
             )
         owned = self._owners()
         other = [path for path in paths if path not in owned and path not in known and path not in texts]
         if other:
-            counts = Counter(_ending(path) or "no ending" for path in other).most_common(4)
-            endings = ", ".join(f"{name} {count}" for name, count in counts)
-            self.notes.append(f"{len(other)} files were left out, because no recording has their endings: {endings}")
+            counts = Counter(_ending(path) or "no ending" for path in other)
+            endings = [f"{name} {count}" for name, count in counts.most_common(_MOST_ENDINGS)]
+            if len(counts) > _MOST_ENDINGS:
+                endings.append(f"others {counts.total() - sum(n for _, n in counts.most_common(_MOST_ENDINGS))}")
+            left_out = _left_out(len(other), "file")
+            self.notes.append(f"{left_out}, because no recording has such an ending: {', '.join(endings)}")
 
     def recordings(self, base: str) -> list[Found]:
         """Return the recordings of the chosen files, named by their paths below ``base``."""
@@ -184,7 +188,7 @@ class _Searched:
         files = {one["name"]: one for one in self._without_links(listed) if one["type"] == "file"}
         if strange := [name for name in files if not _is_text(name)]:  # no table can hold them
             shown = printable(strange[0].rpartition("/")[2])
-            self.notes.append(f"{len(strange)} files were left out, because their names are not UTF-8: {shown}")
+            self.notes.append(f"{_left_out(len(strange), 'file')}, because a name is not UTF-8: {shown}")
         files = {name: one for name, one in files.items() if name not in strange}
         self.listed |= files
         return list(files)
@@ -205,7 +209,7 @@ class _Searched:
         for what, links in left.items():
             if links:
                 shown = printable(min(links).rpartition("/")[2])
-                self.notes.append(f"{len(links)} links to {what} were left out: {shown}")
+                self.notes.append(f"{_left_out(len(links), 'link')}, to {what}: {shown}")
 
     def _address(self, path: str) -> str:
         return self.start + path
@@ -274,3 +278,7 @@ def _top(record: str, whole: Mapping[str, str]) -> str:
 
 def _ending(path: str) -> str:
     return posixpath.splitext(path)[1].lower()
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"1 {what} was left out" if count == 1 else f"{count:,} {what}s were left out"

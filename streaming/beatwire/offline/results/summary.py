@@ -150,7 +150,7 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
         with_signal : float
             Share of the time in which a lead has a value, 0-1.
         good : float or None
-            Share of the time with good signal, 0-1; None where the recording is too short to judge.
+            Share of the time with good signal, 0-1, of all but a rest that is too short to judge; None: all is.
         worst : dict or None
             The consecutive stretches of bad signal with the most expected errors: ``start_s``, ``stop_s``, and
             ``expected_errors`` in its worst ten seconds (None: no beats). None if all signal is good.
@@ -163,7 +163,7 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
     total_s = max(float(seconds.sum()), 1e-9)
     return {
         "with_signal": _share(float(signal_s.sum()) / total_s),
-        "good": _share(float(signal_s[~bad].sum()) / total_s) if judged.any() else None,
+        "good": _share(float(signal_s[judged & ~bad].sum() / seconds[judged].sum())) if judged.any() else None,
         "worst": _worst_stretch(table, bad & (signal_s > 0)),
     }
 
