@@ -16,7 +16,7 @@ from oracles import SentChunk
 from steps import Aligner
 
 RATE_HZ = 100.0
-HORIZON_S, SILENCE_S = 60.0, 30.0
+HORIZON_S, SILENCE_S, LONG_S = 60.0, 30.0, 130.0
 START_US = 1_700_000_000_000_000
 
 
@@ -104,6 +104,20 @@ def test_of_what_was_before_a_restart_only_what_outlasts_it_is_replayed_and_only
             assert now - arrival_s - 2 * step_s - 1 <= reading.oldest() <= now - arrival_s
         if k > arrival_s:
             assert reading.oldest() >= 200
+
+
+@pytest.mark.parametrize("first", [0, 90, 5000])
+def test_a_session_is_replayed_from_its_beginning_until_the_horizon_has_passed_wherever_it_counts_from(
+    first: int,
+) -> None:
+    reading = Reading()
+    reading.marks = Marks(LONG_S, SILENCE_S)  # longer than what outlasts a restart
+    for k in range(100):
+        reading.read(("bed", k, k + 1))
+    for k in range(200):
+        reading.read(("bed", first + k, first + k + 1), session=2)
+        back_s = reading.tick + 1 - reading.oldest()
+        assert min(k + 1, LONG_S) <= back_s <= max(k + 1, LONG_S + 2 * STEP_S + 1, OUTLASTS_US[0] / 1e6 + 21)
 
 
 def test_a_stream_that_restarts_all_the_time_is_replayed_for_as_long_as_what_outlasts_restarts() -> None:
@@ -200,6 +214,28 @@ def test_no_replay_begins_where_the_first_chunk_of_a_stream_was_rejected() -> No
     reading.read(("bed", 90, 91), ("young", 25, 26))
     starts = reading.marks.starts
     assert [starts.at_or_before(0, tick) for tick in (0, 1, 2, 10, 20, 21)] == [0, 1, 1, 1, 1, 21]
+
+
+def test_no_replay_begins_where_a_stream_has_jumped_to_a_wrong_place_and_back() -> None:
+    reading = Reading()
+    for begin in (*range(10), 5000, *range(10, 20)):
+        reading.read(("bed", begin, begin + 1))
+    starts = reading.marks.starts
+    assert [starts.at_or_before(0, tick) for tick in (9, 10, 11, 12)] == [9, 9, 9, 12]
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(st.lists(st.sets(st.sampled_from(["a", "b", "c"])), min_size=1, max_size=15))
+def test_a_replay_begins_where_every_stream_of_its_partition_may(strangers: list[set[str]]) -> None:
+    """``strangers``: of each tick, the streams whose first chunk is one that is far behind."""
+    reading, bad = Reading(), [False]
+    reading.read(*((stream, 0, 90) for stream in "abc"))
+    for k, strange in enumerate(strangers, 90):
+        reading.read(*((stream, *place) for stream in "abc" for place in [(0, 1)] * (stream in strange) + [(k, k + 1)]))
+        bad.append(bool(strange))
+    for tick in range(len(bad)):
+        expected = max(t for t in range(tick + 1) if not bad[t])
+        assert reading.marks.starts.at_or_before(0, tick) == expected
 
 
 @pytest.mark.parametrize("set_back", [False, True])

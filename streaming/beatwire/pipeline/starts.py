@@ -68,9 +68,9 @@ class Starts:
         self.fitted[fitting] = tick
 
     def _add(self, partition: int, first: int, last: int) -> None:
-        """Add a stretch that ends later than the others; join those that it overlaps."""
+        """Add a stretch that ends later than the others; join those in which it would begin."""
         stretches = self.stretches.setdefault(partition, deque(maxlen=MOST_STRETCHES))
-        while stretches and stretches[-1][1] > first:
+        while stretches and stretches[-1][1] >= first:
             first = min(first, stretches.pop()[0])
         if first < last:
             stretches.append((first, last))
