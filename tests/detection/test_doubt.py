@@ -87,10 +87,18 @@ def test_expected_errors_follow_the_network_the_disturbance_the_trees_and_other_
 
 
 @settings(max_examples=draws(30), deadline=None)
-@given(data=st.data(), seed=st.integers(0, 1000), late=st.sampled_from([0, (1 << 31) - 9_000, (1 << 32) - 9_000]))
-def test_changed_risks_count_for_ten_seconds_whatever_the_passes(data: st.DataObject, seed: int, late: int) -> None:
+@given(
+    data=st.data(),
+    seed=st.integers(0, 1000),
+    late=st.sampled_from([0, (1 << 15) - 9_000, (1 << 16) - 9_000]),
+    pause=st.sampled_from([0, 1 << 15, (1 << 16) - 2000, 1 << 16, (1 << 17) + 56]),
+)
+def test_changed_risks_count_for_ten_seconds_whatever_the_passes(
+    data: st.DataObject, seed: int, late: int, pause: int
+) -> None:
     rng, n, lookback = np.random.default_rng(seed), 120, 2500
     at = late + np.cumsum(rng.integers(56, 300, n))
+    at[rng.integers(0, n) :] += pause
     is_asked, change = rng.random(n) < 0.6, rng.integers(-doubt.RISK_UNIT, doubt.RISK_UNIT, n)
     errors = rng.random(n) * 20
     cuts = sorted({0, n, *data.draw(st.lists(st.integers(0, n), max_size=6))})
@@ -100,7 +108,7 @@ def test_changed_risks_count_for_ten_seconds_whatever_the_passes(data: st.DataOb
     ]
     for body in (doubt.correct_errors, cpu.compiled(doubt.correct_errors)):
         changes = RiskChanges(
-            np.full((1, doubt.CHANGE_COLUMNS), 7, np.int32), np.full((1, doubt.PAST_CHANGES), 7, np.int16)
+            np.full((1, doubt.CHANGE_COLUMNS), 7), *(np.full((1, doubt.PAST_CHANGES), 7, np.int16) for _ in range(2))
         )  # of a stream that had the lane before
         found = []
         for a, b in pairwise(cuts):

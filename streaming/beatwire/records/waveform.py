@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I32, I64
+from beatwire.records.arrays import F32, F64, I16, I64
 
 
 class WaveNetwork(NamedTuple):
@@ -71,9 +71,11 @@ class LogitTables(NamedTuple):
 class RiskChanges(NamedTuple):
     """How the risks of the last doubtful peaks of each lane were changed, see ``kernels.peaks.doubt``.
 
-    log   int32 [lanes, CHANGE_COLUMNS]  their number, and the samples of the last ones
-    past  int16 [lanes, PAST_CHANGES]    changes, in ``RISK_UNIT``
+    log     int64 [lanes, CHANGE_COLUMNS]  their number, and the sample of the last one
+    sample  int16 [lanes, PAST_CHANGES]    samples of the last ones (``kernels.short_times``)
+    past    int16 [lanes, PAST_CHANGES]    changes, in ``RISK_UNIT``
     """
 
-    log: I32
+    log: I64
+    sample: I16
     past: I16

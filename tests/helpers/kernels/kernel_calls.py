@@ -116,7 +116,8 @@ def judged_again(backend: Backend, network: WaveNetwork, lanes: int) -> Any:
         np.zeros((1, VALUES), np.int32),
     )
     changes = RiskChanges(
-        backend.grown(None, (lanes, CHANGE_COLUMNS), np.int32), backend.grown(None, (lanes, PAST_CHANGES), np.int16)
+        backend.grown(None, (lanes, CHANGE_COLUMNS), np.int64),
+        *(backend.grown(None, (lanes, PAST_CHANGES), np.int16) for _ in range(2)),
     )
     past = backend.grown(None, (lanes, 2, blocks_of(n / 250.0, 250.0), BLOCK_BYTES), np.uint8)
     backend.next_pass()

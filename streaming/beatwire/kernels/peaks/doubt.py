@@ -24,9 +24,11 @@ import math
 
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.peaks.peak_features import PAST_PEAKS
+from beatwire.kernels.peaks.peak_history import forget_before
 from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.kernels.peaks.wave_input import BACK_S, BEFORE, gather, write_channels
 from beatwire.kernels.peaks.wave_network import LOGIT_UNIT, judge_waveform
+from beatwire.kernels.short_times import shortest, until
 from beatwire.kernels.team import member, wait
 from beatwire.records import F64, I32, I64, U8
 from beatwire.records.columns import OVERRULED, PEAK_DISTURBANCE, PEAK_ERRORS, PEAK_LOGIT, PEAK_SAMPLE, PEAK_SOURCE
@@ -41,9 +43,8 @@ MOST_LEADS = 4
 WEIGHT_UNIT = 10_000  # of the weights that combine logits: sums of integers are the same on every machine
 RISK_UNIT = 1 << 14  # changes of risks are int16, this many an error: their sum is the same in any order
 PAST_CHANGES = PAST_PEAKS
-CHANGE_COUNT, CHANGE_SAMPLES = range(2)  # columns of ``RiskChanges.log``
-CHANGE_COLUMNS = CHANGE_SAMPLES + PAST_CHANGES
-WORD = 1 << 32  # samples are stored modulo this
+CHANGE_COUNT, LAST_CHANGE = range(2)  # columns of ``RiskChanges.log``
+CHANGE_COLUMNS = 2
 HIDDEN_S = 0.15, 0.1  # before a peak: what is further away is another wave, what is nearer the same
 REACH_S = BACK_S + HIDDEN_S[0]  # of the samples before a peak that are read
 HIDDEN_TENTHS = 6  # of a peak's response: a lower wave before it is not asked for
@@ -179,12 +180,6 @@ def judge_doubt(
         change[j] = round(more * RISK_UNIT)
 
 
-def in_word(c: int) -> int:
-    """Return a sample modulo ``WORD`` as int32 holds it."""
-    low = c % WORD
-    return low - WORD if low >= WORD // 2 else low
-
-
 def correct_errors(
     i: int, fresh: FreshLanes, peaks: PeakTable, asked: I64, first: I64, change: I64, lookback: int,
     changes: RiskChanges, logits: F64,
@@ -201,23 +196,24 @@ def correct_errors(
     changes
         Of the lanes; read and written.
     """
-    log, past = changes.log[fresh.lane[i]], changes.past[fresh.lane[i]]
+    lane = fresh.lane[i]
+    log, sample, past = changes.log[lane], changes.sample[lane], changes.past[lane]
     if fresh.start[i] == fresh.base[i]:
         log[CHANGE_COUNT] = 0
     row = int(first[i])
     for k in range(int(peaks.found[i])):
         c = int(peaks.peaks[i, k, PEAK_SAMPLE])
+        forget_before(c, lookback, CHANGE_COUNT, LAST_CHANGE, log)
         if row < first[i + 1] and asked[row, 1] == k:
             at = int(log[CHANGE_COUNT]) % PAST_CHANGES
-            log[CHANGE_SAMPLES + at], past[at] = in_word(c), change[row]
+            sample[at], past[at] = shortest(c), change[row]
+            log[LAST_CHANGE] = c
             log[CHANGE_COUNT] += 1
             row += 1
         total, at, count = 0, int(log[CHANGE_COUNT]) % PAST_CHANGES, min(PAST_CHANGES, int(log[CHANGE_COUNT]))
-        for older in range(count):
+        for _ in range(count):
             at = PAST_CHANGES - 1 if at == 0 else at - 1
-            if (c - int(log[CHANGE_SAMPLES + at])) % WORD > lookback:
-                if older == 0:  # none counts any more: later, their samples modulo a word could be taken for new ones
-                    log[CHANGE_COUNT] = 0
+            if until(c, int(sample[at])) > lookback:
                 break
             total += int(past[at])
         if total != 0 and logits[i, k, PEAK_ERRORS] >= 0.0:  # it is a candidate

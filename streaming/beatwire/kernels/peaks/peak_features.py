@@ -19,7 +19,7 @@ The state of a lane are three arrays:
 Invariant: features depend on this state and on the rings alone. No classification by the trees is fed back into them.
 """
 
-PAST_PEAKS = 48  # more than the peaks that are 0.22 s apart in 10 s
+PAST_PEAKS = 46  # more than the peaks that are 0.22 s apart in 10 s
 PAST_BLOCKS = 5  # block maxima whose median is the level of a peak (``kernels.detection.nms``)
 
 # Columns of ``log``.

@@ -265,8 +265,13 @@ def forget_peaks(c: int, spans: I64, log: I64) -> None:
     So neighbours are near enough for short times: who looks at the peaks before one in the lookback stops at the first
     that is not, and that one is less than ``SHORT_RANGE`` away. Above 3276 Hz this is less than the lookback.
     """
-    if c - log[LAST_PEAK] > min(int(spans[LOOKBACK]), SHORT_RANGE - 1 - int(spans[LOOKBACK])):
-        log[PEAK_COUNT] = 0
+    forget_before(c, int(spans[LOOKBACK]), PEAK_COUNT, LAST_PEAK, log)
+
+
+def forget_before(c: int, lookback: int, count: int, last: int, log: I64) -> None:
+    """Forget a list with short times, its length in column ``count`` of ``log``, if it ends too long before ``c``."""
+    if c - log[last] > min(lookback, SHORT_RANGE - 1 - lookback):
+        log[count] = 0
 
 
 def store_peak(c: int, height: int, memory: PeakMemory, numbers: F64, features: F32) -> None:

@@ -176,7 +176,8 @@ def _grown(state: State, bank: Bank, lanes: int) -> RiskChanges:
     old, grown = state.changes.get(bank.number), state.backend.grown
     if old is None or len(old.log) < lanes:
         old = state.changes[bank.number] = RiskChanges(
-            grown(None if old is None else old.log, (lanes, CHANGE_COLUMNS), np.int32),
+            grown(None if old is None else old.log, (lanes, CHANGE_COLUMNS), np.int64),
+            grown(None if old is None else old.sample, (lanes, PAST_CHANGES), np.int16),
             grown(None if old is None else old.past, (lanes, PAST_CHANGES), np.int16),
         )
     return old
