@@ -7,6 +7,7 @@ import pytest
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.kernels.alerts.unjudged import LIVING_FOR_US
 from beatwire.kernels.intake.senders import GAP_US, TURN_US
+from beatwire.pipeline import rewind
 from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks, TimeMarks
 from beatwire.pipeline.starts import MOST_US, STEP_US
 from draws import draws
@@ -137,6 +138,19 @@ def test_what_outlasts_a_restart_is_replayed_for_its_active_time_however_slowly_
         reading.now_s += 19.0
         reading.read(("bed", k, k + 1), session=2)
         assert reading.oldest() < 100 - OUTLASTS_US[1] / 2e6 + k
+
+
+def test_ticks_without_end_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = Reading(), Reading()
+    for k in range(420):
+        parts = [("bed", k, k + 1), ("restarts", k % 50, k % 50 + 1)] + [("pauses", k, k + 1)] * (k // 90 % 2 == 0)
+        found = []
+        for reading, most in ((few, 1 << 30), (many, 130)):
+            monkeypatch.setattr(rewind, "MOST_TICKS", most)
+            reading.read(*parts, sessions=(1, k // 50, 1)[: len(parts)])
+            found.append((reading.oldest(), reading.oldest(1)))
+        assert found[0] == found[1]
+    assert (few.marks.origin, many.marks.origin) == (0, 390)
 
 
 def test_nothing_before_a_silence_is_replayed() -> None:

@@ -66,7 +66,7 @@ def note_times(
     due[1, i] = bank >= 0 and slots.expected[slot] - at[slot] >= step[bank]
 
 
-def add_mark(i: int, slots: I64, tick: int, now: I64, far: I64, at: I64, ticks: I64, ages: I32) -> None:
+def add_mark(i: int, slots: I64, tick: int, now: I64, far: I64, at: I64, ticks: I32, ages: I32) -> None:
     """Add a mark to the stream of slot ``slots[i]``; the newest one that is far back takes the place of older ones.
 
     Parameters
@@ -77,7 +77,7 @@ def add_mark(i: int, slots: I64, tick: int, now: I64, far: I64, at: I64, ticks: 
         Where each stream is by ``k`` clocks or counts, and how far back by all of them is far.
     at : int64 [slots, k], written
         Where the newest mark is.
-    ticks, ages : int64 [slots, m], int32 [slots, m, k], written
+    ticks, ages : int32 [slots, m], int32 [slots, m, k], written
         The marks, oldest first, and how far before the newest they are, at most ``LONGEST``.
     """
     slot, last, distant = slots[i], ticks.shape[1] - 1, 0

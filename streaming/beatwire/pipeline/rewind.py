@@ -27,20 +27,21 @@ STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed 
 # two of its marks.
 OUTLASTS_US = np.array([3 * TURN_US, 64_000_000])
 TIME_STEPS = 9
+MOST_TICKS = 1 << 30  # that are counted from one origin: marks are int32
 
 
 @dataclass(slots=True)
 class TimeMarks:
     """Marks by time: of each stream at least ``OUTLASTS_US / TIME_STEPS`` apart by both clocks.
 
-    ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
+    ticks      int32 [slots, n], ticks of the marks, oldest first: the first one counts
     newest_us  int64 [slots, 2], arrival and active time at the newest mark
     ages_us    int32 [slots, n, 2], how long before it the marks were, by both clocks
     now_us     int64 [slots, 2], both at the last chunk
     restart_us  int64 [slots, 2], the same at the end of the last tick with a restart that is not the stream's beginning
     """
 
-    ticks: I64 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1), np.int64))
+    ticks: I32 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1), np.int32))
     newest_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     ages_us: I32 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1, 2), np.int32))
     now_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
@@ -50,7 +51,7 @@ class TimeMarks:
         """Make room for so many streams; the marks of new ones are at ``tick``."""
         missing = streams - len(self.ticks)
         if missing > 0:
-            self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
+            self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick, np.int32)])
             self.ages_us = np.concatenate([self.ages_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int32)])
             self.newest_us, self.now_us, self.restart_us = (
                 np.concatenate([times_us, np.zeros((missing, 2), np.int64)])
@@ -87,11 +88,11 @@ class TimeMarks:
             len(slots), slots, tick, self.now_us[slots], far_us, self.newest_us, self.ticks, self.ages_us
         )
 
-    def before(self, ticks: I64) -> I64:
-        """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
+    def before(self, ticks: I32) -> I32:
+        """Return the tick from which each of the first streams must be replayed, by that of its samples, int32 [n]."""
         n = len(ticks)
         recent = ((self.now_us[:n] - self.restart_us[:n] <= OUTLASTS_US) & (self.restart_us[:n] > 0)).any(axis=1)
-        earlier: I64 = np.where(recent, np.minimum(ticks, self.ticks[:n, 0]), ticks)
+        earlier: I32 = np.where(recent, np.minimum(ticks, self.ticks[:n, 0]), ticks)
         return earlier
 
 
@@ -100,7 +101,8 @@ class Marks:
     """Marks of each stream.
 
     horizon_s, silence_s
-    ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
+    origin     the tick from which ticks of marks are counted
+    ticks      int32 [slots, n], ticks of the marks, oldest first: the first one counts
     at         int64 [slots], sample of the newest mark
     ages       int32 [slots, n], how many samples before it the marks are
     newest_us  int64 [partitions], arrival up to which all chunks have been read
@@ -111,7 +113,8 @@ class Marks:
 
     horizon_s: float
     silence_s: float
-    ticks: I64 = field(init=False)
+    origin: int = field(default=0, init=False)
+    ticks: I32 = field(init=False)
     ages: I32 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -121,8 +124,8 @@ class Marks:
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
-        self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
-        self.ages = self.ticks.astype(np.int32)
+        self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int32)
+        self.ages = self.ticks.copy()
 
     def note(self, tick: int, aligned: Aligned, partitions: I32, unread: Collection[int] = ()) -> None:
         """Add the marks of tick number ``tick``.
@@ -134,19 +137,19 @@ class Marks:
         unread
             Partitions of which ``aligned.caught_up`` says nothing.
         """
-        expected = aligned.slots.expected
+        expected, counted = aligned.slots.expected, self._counted(tick)
         missing = len(expected) - len(self.at)
         if missing > 0:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
-            self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
+            self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), counted, np.int32)])
             self.ages = np.concatenate([self.ages, np.zeros((missing, self.ages.shape[1]), np.int32)])
-        self.times.grow(len(expected), tick)
+        self.times.grow(len(expected), counted)
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         self.starts.note(tick, aligned, restarted, partitions)
-        self.ticks[restarted[:, EVENT_SLOT]] = tick
+        self.ticks[restarted[:, EVENT_SLOT]] = counted
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.ages[restarted[:, EVENT_SLOT]] = 0
-        self.times.begin(tick, aligned, restarted)
+        self.times.begin(counted, aligned, restarted)
         rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
         seen, times = aligned.seen, self.times
         due = np.empty((2, len(seen)), np.bool_)
@@ -162,15 +165,25 @@ class Marks:
             times.now_us,
             due,
         )
-        times.add(seen[due[0]], tick + 1)
+        times.add(seen[due[0]], counted + 1)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
         for ticks in (self.ticks, self.times.ticks) if len(waited) else ():
-            np.minimum.at(ticks, waited[:, 0], waited[:, 1:])
+            np.minimum.at(ticks, waited[:, 0], (waited[:, 1:] - self.origin).astype(np.int32))
         # Of the session that a tick ends with: the passes of an earlier session of the tick leave no mark.
         slots = seen[due[1]]
-        self._add(slots, tick + 1, expected[slots], rates_hz[aligned.slots.bank[slots]])
+        self._add(slots, counted + 1, expected[slots], rates_hz[aligned.slots.bank[slots]])
         self._pass_time(partitions, aligned, unread)
+
+    def _counted(self, tick: int) -> int:
+        """Return a tick as it is stored; one far from the origin becomes that: what is as far back needs no replay."""
+        passed = tick - self.origin
+        if passed < MOST_TICKS:
+            return passed
+        self.origin = tick
+        for ticks in (self.ticks, self.times.ticks):
+            ticks[:] = np.maximum(ticks - np.int64(passed), -MOST_TICKS)
+        return 0
 
     def _pass_time(self, partitions: I32, aligned: Aligned, unread: Collection[int]) -> None:
         """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions.
@@ -207,4 +220,4 @@ class Marks:
         newest_us = self.newest_us[partition] if partition < len(self.newest_us) else 0
         of_partition = (partitions == partition) & (newest_us - arrived_us <= self.silence_s * 1e6)
         ticks = self.times.before(self.ticks[: len(of_partition), 0])
-        return int(ticks[of_partition].min(initial=default))
+        return int(ticks[of_partition].min(initial=default - self.origin)) + self.origin
