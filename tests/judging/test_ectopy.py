@@ -2,10 +2,16 @@
 
 import numpy as np
 import pytest
+from beatwire.jit import cpu
+from beatwire.kernels.alerts import ectopy
+from beatwire.kernels.alerts.alert_state import ECTOPY_COLUMNS, MOST_COUNTED
 from beatwire.kernels.rhythms.flutter import WAVES
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
 from bedside import Ward, device_chunk, rows_of
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 RUN, NO_RUN = 2.0, -5.0
 
@@ -67,6 +73,27 @@ def test_beats_on_both_sides_of_a_long_interval_are_not_together(
         samples += [at] if letter != " " else []
     rows = [("bed", s, bpm, letter == "V", 0.0) for s, letter in zip(samples, classes, strict=True)]
     assert bool(states(rows_of(ward.tick(beats=rows, classes=classes, runs=runs)), rule)) != far
+
+
+GAPS = st.one_of(st.integers(60, 400), st.sampled_from([1500, 4000, (1 << 31) - 1000, 1 << 31, (1 << 32) + 1000]))
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(
+    late=st.sampled_from([0, (1 << 31) - 2000, (1 << 32) - 2000]),
+    beats=st.lists(st.tuples(GAPS, st.booleans()), min_size=1, max_size=60),
+)
+def test_ventricular_beats_of_a_window_are_counted_whatever_the_pauses(
+    late: int, beats: list[tuple[int, bool]]
+) -> None:
+    for count in (ectopy.count_ventricular, cpu.compiled(ectopy.count_ventricular)):
+        own, sample, counted = np.zeros(ECTOPY_COLUMNS, np.int64), late, list[int]()
+        for gap, is_v in beats:
+            sample += gap
+            counted += [sample] * is_v
+            recent = [s for s in counted[-MOST_COUNTED:] if s > sample - 3750]
+            count(own, sample, gap, is_v, 3750)
+            assert ectopy.ventricular_rate(own, sample, 3750) == 4.0 * len(recent)
 
 
 def test_more_than_ten_ventricular_beats_a_minute_are_frequent() -> None:

@@ -54,10 +54,10 @@ RULES = len(TABLE)
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
 # Columns of ``kernels.alerts.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last
-# three, supraventricular beats in a row, and the samples of the last ventricular beats.
+# three, supraventricular beats in a row, and the samples of the last ventricular beats, two in a column.
 CLASS_BITS, RUN_BITS, IN_A_ROW, COUNTED, FIRST_SAMPLE = range(5)
 MOST_COUNTED = 16  # ventricular beats
-ECTOPY_COLUMNS = FIRST_SAMPLE + MOST_COUNTED
+ECTOPY_COLUMNS = FIRST_SAMPLE + MOST_COUNTED // 2
 
 # States of an alert.
 OFF, ON, LATCHED = range(3)

@@ -38,7 +38,7 @@ from beatwire.kernels.alerts.long_intervals import apply_long_intervals
 from beatwire.kernels.alerts.unjudged import FAST_BY, LARGE_AT, RESIZED_BY, is_filled, pass_beat
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import BLOCK_SAMPLES, MISSED_SAMPLES
+from beatwire.records.columns import BLOCK_SAMPLES, ECTOPY_SAMPLES, MISSED_SAMPLES
 
 MOST_INTERVALS = 16  # of a rate
 FAINT_BLOCKS = 10  # 20 s
@@ -114,7 +114,7 @@ def apply_beat(
     n = apply_long_intervals(row, slot, interval, beat, beats, lengths, limits, counted, sample, transitions, n)
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
-    ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
+    ectopic = ventricular_rate(ectopy, sample, int(lengths[ECTOPY_SAMPLES])) > MOST_ECTOPIC * rate
     set_since(row, IRREGULAR, 0 if beats.atrial_possible[beat] else NEVER_BEATS)  # it may go on: `stages.judging.alert`
     begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
     goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]

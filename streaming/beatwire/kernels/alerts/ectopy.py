@@ -33,6 +33,8 @@ from beatwire.kernels.alerts.alert_state import (
     set_alert,
 )
 from beatwire.kernels.classes.beat_class import S, V
+from beatwire.kernels.detection.level import keep, kept
+from beatwire.kernels.short_times import HALF
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import ECTOPY_SAMPLES, VENTRICULAR_HOLD_SAMPLES
@@ -90,10 +92,8 @@ def apply_ectopy(
     is_v = trusted and beats.beat_class[beat] == V
     own[CLASS_BITS] = ((int(own[CLASS_BITS]) << counted) | int(is_v)) & CLASS_MASK
     n = apply_patterns(row, slot, int(own[CLASS_BITS]), sample, counted, transitions, n)
-    if is_v:
-        own[FIRST_SAMPLE + own[COUNTED] % MOST_COUNTED] = sample
-        own[COUNTED] += 1
-    a_minute = ventricular_rate(own, sample, lengths)
+    count_ventricular(own, sample, passed, bool(is_v), int(lengths[ECTOPY_SAMPLES]))
+    a_minute = ventricular_rate(own, sample, int(lengths[ECTOPY_SAMPLES]))
     frequent = hold_rule(row, FREQUENT, a_minute > limits[FREQUENT], counted)
     n = set_alert(row, slot, FREQUENT, frequent, sample, a_minute, transitions, n)
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
@@ -130,10 +130,26 @@ def apply_patterns(row: I64, slot: int, bits: int, sample: int, counted: int, tr
     return set_alert(row, slot, TRIGEMINY, hold_rule(row, TRIGEMINY, three, counted), sample, 0.0, transitions, n)
 
 
-def ventricular_rate(own: I64, sample: int, lengths: I64) -> float:
-    """Return the ventricular beats a minute, counted over the last ``ECTOPY_S``."""
-    after = sample - int(lengths[ECTOPY_SAMPLES])
+def count_ventricular(own: I64, sample: int, passed: int, is_v: bool, window: int) -> None:
+    """Count a beat, ``passed`` samples after the one before, if it is ventricular.
+
+    If none is in the ``window`` up to it they are forgotten: so those that are stored are less than 2**31 samples ago.
+    """
+    if passed >= window or age_of(own, int(own[COUNTED]) - 1, sample) >= window:
+        own[COUNTED] = 0
+    if is_v:
+        keep(own, FIRST_SAMPLE, int(own[COUNTED]) % MOST_COUNTED, sample & (HALF - 1))
+        own[COUNTED] += 1
+
+
+def age_of(own: I64, k: int, sample: int) -> int:
+    """Return how long before ``sample`` ventricular beat ``k`` was."""
+    return (sample - kept(own, FIRST_SAMPLE, k % MOST_COUNTED)) & (HALF - 1)
+
+
+def ventricular_rate(own: I64, sample: int, window: int) -> float:
+    """Return the ventricular beats a minute, counted over the ``window`` of ``ECTOPY_S``."""
     count = 0
     for k in range(min(MOST_COUNTED, int(own[COUNTED]))):
-        count += own[FIRST_SAMPLE + k] > after
+        count += age_of(own, k, sample) < window
     return count * 60.0 / ECTOPY_S
