@@ -27,7 +27,7 @@ class RhythmMemory(NamedTuple):
     interval uint16 [slots, BEATS]    samples from the beat before to each of the last beats, a ring
     flags    uint8 [slots, BEATS]     of each, see ``kernels.rhythms.beat_ring``
     numbers  int64 [slots, NUMBERS]   see ``kernels.rhythms.rhythm``
-    past     int32 [slots, COLUMNS]   slopes and waves of the last blocks, see ``kernels.rhythms.rest``
+    past     int32 [slots, COLUMNS]   slopes and artefacts of the last blocks, see ``kernels.rhythms.rest``
     """
 
     interval: U16

@@ -2,8 +2,8 @@
 
 In:    the description of a block (``kernels.rhythms.wave_shape``), and the blocks before it
 Out:   whether the block is at rest, or busy
-State: int32 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks; 0 for the waves of
-       a stream that is not calibrated
+State: int32 ``past[COLUMNS]``: the steepest slopes of the last ``BLOCKS`` blocks, and which of them had an artefact: a
+       wave of ``ARTEFACT_UV`` in a calibrated stream
 
 A lead whose electrode came off is at rest too. It differs from a heart that is silent by what was before: an artefact
 that no heart makes, after which the lead is dead, or returns slowly from the limits of its amplifier.
@@ -25,8 +25,8 @@ from beatwire.kernels.rhythms.wave_shape import (
 from beatwire.records import I32
 
 BLOCKS = 15  # half a minute
-COUNT = 2 * BLOCKS  # column: blocks so far; before it the slopes, then the waves
-COLUMNS = COUNT + 1
+COUNT, ARTEFACT_BITS = range(BLOCKS, BLOCKS + 2)  # behind the slopes: blocks so far; a bit a block, the last one lowest
+COLUMNS = BLOCKS + 2
 MOST = (1 << 31) - 1  # what is more is stored as this
 
 LIVING_UV = 30.0  # a wave of a living signal: without one the lead may be dead
@@ -64,10 +64,7 @@ def median_slope(past: I32) -> int:
 
 def has_artefact(past: I32) -> bool:
     """Return True if there was an artefact in one of the stored blocks."""
-    found = False
-    for p in range(min(BLOCKS, int(past[COUNT]))):
-        found = found or past[BLOCKS + p] >= ARTEFACT_UV
-    return found
+    return bool(past[ARTEFACT_BITS] != 0)
 
 
 def is_busy(description: int, past: I32) -> bool:
@@ -115,7 +112,8 @@ def is_at_rest(description: int, past: I32) -> bool:
     slope, wave, usual = steepest_slope(description), largest_wave(description), median_slope(past)
     at = int(past[COUNT]) % BLOCKS
     past[at] = min(MOST, slope)
-    past[BLOCKS + at] = min(MOST, wave) if calibrated else 0
+    has_large = calibrated and wave >= ARTEFACT_UV
+    past[ARTEFACT_BITS] = ((int(past[ARTEFACT_BITS]) << 1) | int(has_large)) & ((1 << BLOCKS) - 1)
     past[COUNT] += 1
     if not calibrated:
         return not is_busy(description, past)

@@ -2,7 +2,7 @@
 
 In:    the events of a tick, by stream and in order, and the beats that they name
 Out:   ``Judged``
-State: ``RhythmMemory``: 64 beats, 3 blocks, and slopes and waves of 15 of each slot
+State: ``RhythmMemory``: 64 beats, 3 blocks, and slopes and artefacts of 15 of each slot
 
 A block is judged by its description and those of the two before it (``kernels.rhythms.fibrillation``), and by the beats
 of six seconds that end ``fibrillation.MARGIN_S`` before it: later beats may not be decided yet. Whether it is at rest

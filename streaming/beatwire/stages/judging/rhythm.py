@@ -3,7 +3,7 @@
 In:    TickBeats
 Out:   TickBeats with ``rhythm``, and without supraventricular beats in atrial fibrillation; the value of an event of
        kind BLOCK is the block's kind
-State: per slot the last 64 beats, the last three blocks, and slopes and waves of 15 (``kernels.rhythms.rhythm``)
+State: per slot the last 64 beats, the last three blocks, and slopes and artefacts of 15 (``kernels.rhythms.rhythm``)
 
 A judgement about fibrillation depends on the blocks of 6 s and the beats of 6.4 s, one about atrial fibrillation on the
 beats of a minute, the normal beat at its last one, and three earlier ones, once in 8 s each: 22.4 + 60 + 24 + 8 s.
