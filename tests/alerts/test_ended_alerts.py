@@ -16,7 +16,7 @@ from beatwire.service import ended_alerts
 from beatwire.service.ended_alerts import EndedAlerts, own_alerts
 from beatwire.stages.support.streams.partitions import murmur2
 from beatwire.wire import names
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 DAY_US = 86_400_000_000
@@ -62,6 +62,7 @@ def test_those_of_other_partitions_are_left_to_their_worker() -> None:
     workers=st.lists(st.integers(0, 3), min_size=12, max_size=12),
     partition=st.integers(0, 11),
 )
+@example(counts=(5, 4), workers=[0] * 12, partition=4)
 def test_each_alert_of_the_log_is_one_workers_though_its_partition_may_be_no_more(
     counts: tuple[int, int], workers: list[int], partition: int
 ) -> None:
@@ -87,7 +88,7 @@ def test_a_backlog_is_removed_a_few_a_tick_and_the_oldest_of_too_many_at_once(mo
     monkeypatch.setattr(ended_alerts, "MOST_ENDED", 100)
     monkeypatch.setattr(ended_alerts, "MOST_A_TICK", 30)
     ended = EndedAlerts(KEEP_S)
-    ended.begin([(b"%d" % k, k, 0) for k in range(150)], {0})
+    ended.begin([(b"%d" % k, k, 0) for k in reversed(range(150))], {0})
     got = [removed(ended.due([], 1000)) for _ in range(4)]
     assert [len(one) for one in got] == [30, 20, 0, 0]
     assert got[0] + got[1] == [b"%d" % k for k in range(50)]

@@ -46,3 +46,15 @@ def test_a_member_that_lost_a_partition_or_its_state_begins_anew_until_it_has_ta
     progress.take({0: 10})
     assert progress.go_on_from({0: 10}) == {0: 10}
     assert Progress().go_on_from({0: 10}) == {}
+
+
+def test_a_doubt_about_one_tick_is_none_about_the_next_nor_about_another_epoch() -> None:
+    progress = Progress()
+    progress.begin_epoch(1, {0: 7})
+    progress.take({0: 9})
+    progress.doubt()
+    progress.take({0: 12})
+    assert (progress.go_on_from({0: 9}), progress.beginning) == ({}, Beginning.ANEW)
+    progress.doubt()
+    progress.begin_epoch(2, {0: 12})
+    assert (progress.go_on_from({0: 12}), progress.beginning) == ({0: 12}, Beginning.GOING_ON)

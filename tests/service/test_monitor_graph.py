@@ -108,6 +108,25 @@ def test_an_interruption_that_was_announced_is_adopted_once_whether_the_log_has_
     assert alert["id"] == json.loads(source.published[0][0])["id"]
 
 
+@pytest.mark.parametrize(("replayed", "announced"), [((20, 20), 2), ((20, 3), 1), ((3, 20), 1)])
+def test_each_long_interruption_is_announced_and_adopted_once(replayed: tuple[int, int], announced: int) -> None:
+    now_s, ticks = itertools.count(0.0, 0.5), list[Any]()
+    for epoch, count in enumerate(replayed, 1):
+        ticks += [polled("a", k, replay=True, epoch=epoch) for k in range(count)] + [polled("d", 30, epoch=epoch)]
+
+    class Epochs(Ticks):
+        def take(self, timeout_s):
+            taken = super().take(timeout_s)
+            self.epoch = taken.epoch
+            return taken
+
+    source, graph = Epochs(*ticks), Asked()
+    monitor = Monitor(graph, source, source, read_alerts=list, clock_us=lambda: 9_000_000, clock_s=lambda: next(now_s))
+    monitor.run(threading.Event(), until=lambda _: not source.ticks)
+    assert len(source.published) == announced + 2
+    assert [len(alerts) for alerts in graph.adopted] == [count > 10 for count in replayed]
+
+
 def test_alerts_of_partitions_of_other_workers_are_not_adopted() -> None:
     logged = [{"id": str(k), "stream": "bed", "partition": k} for k in range(3)]
     _, graph = run(polled("a", 0), read_alerts=lambda _: logged)
