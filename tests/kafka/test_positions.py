@@ -18,7 +18,7 @@ from beatwire.kafka.consuming.positions import (
 from beatwire.kafka.consuming.topic_id import TopicId
 from beatwire.records import Expired
 from confluent_kafka import KafkaError, KafkaException
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 A, B = "obSTE3MLT0CklpNUVoNolw", "hTyvOpw1SH-QJxRHbT_TUw"
@@ -57,7 +57,18 @@ def test_metadata_with_an_id_and_too_many_banks_keep_the_id() -> None:
     assert Position.from_commit(9, at.metadata) == at._replace(banks=None)
 
 
+def test_a_replay_ends_at_the_commit_whatever_its_metadata_say() -> None:
+    assert Position.from_commit(5, Position(9, 9).metadata)[:2] == (5, 5)
+
+
+def test_behind_messages_that_retention_has_deleted_no_leader_epoch_is_known() -> None:
+    commit = Position(9, 4, leader=3)
+    leaders = {low: clip_to_available(commit, OffsetRange(low, 60))[0].leader for low in (0, 9, 10)}
+    assert leaders == {0: 3, 9: 3, 10: None}
+
+
 @given(commits(), ranges(), IDS)
+@example(Position(50, 40, topic_id="obSTE3MLT0CklpNUVoNolw"), OffsetRange(0, 30), "obSTE3MLT0CklpNUVoNolw")
 def test_a_position_lies_in_the_offsets_that_the_broker_has(
     commit: Position, available: OffsetRange, present: str | None
 ) -> None:

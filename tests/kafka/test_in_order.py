@@ -1,0 +1,99 @@
+"""The order of what a tick's transaction asks for, of parts between threads, and of commits; without a broker."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from beatwire.kafka.consuming import batch
+from beatwire.kafka.consuming.commit_queue import CommitQueue
+from beatwire.kafka.consuming.handover import HandOver, Reading
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.publishing.tick_transaction import TickTransaction
+from kafka_messages import Message, beats
+
+FIRST, LAST = beats(b"first"), beats(b"last")
+AT_9, AT_12 = {0: Position(9, 7)}, {0: Position(12, 7)}
+
+
+@pytest.fixture(autouse=True)
+def plain_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "Message", Message)
+
+
+def messages(*offsets: int) -> Any:
+    return [Message(0, offset, b"x") for offset in offsets]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "positions", "expected"),
+    [
+        ({}, AT_9, ["begin", "send 1", "send 1", "offsets 9", "await", "commit"]),
+        (AT_9, AT_9, ["begin", "offsets 9", "send 1", "send 1", "await", "commit"]),
+        (AT_9, AT_12, ["begin", "offsets 9", "send 1", "send 1", "await", "offsets 12", "await", "commit"]),
+        (AT_9, {}, ["begin", "offsets 9", "send 1", "send 1", "await", "commit"]),
+        ({}, {}, ["begin", "send 1", "send 1", "commit"]),
+    ],
+)
+def test_a_tick_is_committed_with_all_messages_once_and_with_offsets_that_the_broker_has_taken(
+    ahead: dict[int, Position], positions: dict[int, Position], expected: list[str]
+) -> None:
+    calls: list[str] = []
+    transactions: Any = SimpleNamespace(
+        begin=lambda: calls.append("begin"),
+        start_offsets=lambda offsets, _: calls.append(f"offsets {offsets}"),
+        await_offsets=lambda: calls.append("await"),
+        commit=lambda retry_s: calls.append("commit"),
+        sender=SimpleNamespace(send_all=lambda outgoing: calls.append(f"send {sum(map(len, outgoing))}")),
+    )
+    source: Any = SimpleNamespace(offsets=lambda positions: positions[0].offset, group_metadata=None)
+    tick = TickTransaction(transactions, source)
+    if ahead:
+        tick.start_offsets(ahead)
+    tick.send(FIRST)
+    committed = tick.commit([*FIRST, *LAST], positions)
+    assert calls == expected
+    assert {p: at.offset for p, at in committed.items()} == {p: at.offset for p, at in (positions or ahead).items()}
+
+
+def test_parts_of_a_replay_are_taken_apart_from_live_ones_and_before_them() -> None:
+    handover, caught_up = HandOver(), Reading(caught_up=True)
+    handover.resume(replaying=True)
+    handover.put(batch.join_messages(messages(1)), caught_up, replay=True)
+    handover.put(batch.join_messages(messages(2)), caught_up, replay=False)
+    taken = [handover.take(0.0) for _ in range(3)]
+    found = [(len(one.parts), one.replay, one.reading.caught_up) for one in taken if one is not None]
+    assert found == [(1, True, False), (1, False, True), (0, False, True)]
+
+
+def test_what_was_polled_before_the_assignment_has_changed_is_discarded() -> None:
+    handover = HandOver()
+    handover.resume(replaying=False)
+    handover.put(batch.join_messages(messages(1)), Reading(caught_up=True), replay=False)
+    handover.suspend()
+    handover.put(batch.join_messages(messages(1)), Reading(caught_up=True), replay=False)
+    assert handover.take(0.0) is None
+    assert handover.wait_until_idle(0.0)
+    handover.resume(replaying=True)
+    taken = handover.take(0.0)
+    assert taken is not None
+    assert (taken.parts, taken.reading) == ([], Reading(replaying=True))
+
+
+def test_the_newest_position_of_each_assigned_partition_is_committed_once() -> None:
+    queue, committed = CommitQueue("there", SimpleNamespace(known=None)), list[tuple[int, int]]()  # type: ignore[arg-type]
+
+    def commit(offsets: list[Any], asynchronous: bool) -> None:
+        committed.extend((at.partition, at.offset) for at in offsets)
+
+    queue.add({0: Position(5, 5), 1: Position(3, 3)})
+    queue.add(AT_9)
+    for assigned in ({0}, {0, 1}):
+        queue.carry_out(SimpleNamespace(commit=commit), assigned)  # type: ignore[arg-type]
+    assert committed == [(0, 9)]
+
+
+@pytest.mark.parametrize("until", [2, 3, 4, 6, 7, 8])
+def test_a_replay_has_the_messages_before_the_commit_and_reaches_it(until: int) -> None:
+    polled = messages(3, 4, 6)
+    assert [one.offset() for one in batch.truncate(polled, {0: until})] == [k for k in (3, 4, 6) if k < until]
+    assert batch.reaching(polled, {0: until}) == ({0} if until <= 6 else set())
