@@ -9,56 +9,10 @@ from beatwire.kernels.alerts.unjudged import LIVING_FOR_US
 from beatwire.kernels.intake.senders import GAP_US, TURN_US
 from beatwire.pipeline import rewind
 from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks, TimeMarks
-from beatwire.pipeline.starts import MOST_US, STEP_US
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import SentChunk
-from steps import Aligner
-
-RATE_HZ = 100.0
-HORIZON_S, SILENCE_S, LONG_S = 60.0, 30.0, 130.0
-START_US = 1_700_000_000_000_000
-
-
-class Reading:
-    """A few streams read tick by tick, and their marks."""
-
-    def __init__(self) -> None:
-        self.aligner, self.marks, self.tick = Aligner(), Marks(HORIZON_S, SILENCE_S), -1
-        self.now_s = 0.0
-
-    def read(
-        self,
-        *parts: tuple[str, float, float],
-        session: int = 1,
-        sessions: tuple[int, ...] = (),
-        partition: int = 0,
-        caught_up: bool = True,
-        unread: tuple[int, ...] = (),
-    ) -> None:
-        """Read one tick: for each stream its id, and the range in seconds; ``sessions`` of each part if they differ."""
-        self.tick += 1
-        values = []
-        self.now_s += max((end - begin for _, begin, end in parts), default=0.0)
-        for (stream, begin, end), number in zip(parts, sessions or (session,) * len(parts), strict=True):
-            for a in np.arange(begin, end, 1.0):
-                n = round((min(a + 1, end) - a) * RATE_HZ)
-                c = SentChunk(stream, number, round(a * RATE_HZ), np.zeros((1, n), np.int16))
-                values.append(c.message())
-        arrival_us = [round(self.now_s * 1e6)] * len(values)
-        aligned = self.aligner.tick(
-            values, now_us=round(self.now_s * 1e6) + START_US, arrival_us=arrival_us,
-            partition=[partition] * len(values), caught_up=caught_up,
-        )  # fmt: skip
-        known = self.aligner.directory.partition[: len(self.aligner.directory.names)]
-        self.marks.note(self.tick, aligned, known, unread)
-        self.aligned = aligned
-
-    def oldest(self, partition: int = 0) -> int:
-        known = len(self.aligner.directory.names)
-        partitions = self.aligner.directory.partition[:known]
-        return self.marks.oldest(partition, partitions, self.aligned.slots.arrived_us[:known], self.tick + 1)
+from marked import HORIZON_S, LONG_S, SILENCE_S, START_US, Reading
 
 
 def test_what_outlasts_a_restart_is_replayed_for_as_long_as_it_is_remembered() -> None:
@@ -218,63 +172,6 @@ def test_streams_that_appear_later_get_rows_of_their_own() -> None:
         reading.read(*[(f"bed-{s}", k, k + 1) for s in range(10 * k, 10 * k + 10)])
     assert reading.oldest() == 0
     assert reading.marks.ticks[:100, 0].tolist() == [s // 10 for s in range(100)]
-
-
-def test_no_replay_begins_where_the_first_chunk_of_a_stream_was_rejected() -> None:
-    reading = Reading()
-    reading.read(("bed", 0, 5))
-    for k in range(5, 25):  # of a stranger that is far behind
-        reading.read(("bed", 0, 1), ("young", k, k + 1)) if k > 5 else reading.read(("bed", 5, 90))
-    reading.read(("bed", 90, 91), ("young", 25, 26))
-    starts = reading.marks.starts
-    assert [starts.at_or_before(0, tick) for tick in (0, 1, 2, 10, 20, 21)] == [0, 1, 1, 1, 1, 21]
-
-
-def test_no_replay_begins_where_a_stream_has_jumped_to_a_wrong_place_and_back() -> None:
-    reading = Reading()
-    for begin in (*range(10), 5000, *range(10, 20)):
-        reading.read(("bed", begin, begin + 1))
-    starts = reading.marks.starts
-    assert [starts.at_or_before(0, tick) for tick in (9, 10, 11, 12)] == [9, 9, 9, 12]
-
-
-@settings(max_examples=draws(20), deadline=None)
-@given(st.lists(st.sets(st.sampled_from(["a", "b", "c"])), min_size=1, max_size=15))
-def test_a_replay_begins_where_every_stream_of_its_partition_may(strangers: list[set[str]]) -> None:
-    """``strangers``: of each tick, the streams whose first chunk is one that is far behind."""
-    reading, bad = Reading(), [False]
-    reading.read(*((stream, 0, 90) for stream in "abc"))
-    for k, strange in enumerate(strangers, 90):
-        reading.read(*((stream, *place) for stream in "abc" for place in [(0, 1)] * (stream in strange) + [(k, k + 1)]))
-        bad.append(bool(strange))
-    for tick in range(len(bad)):
-        expected = max(t for t in range(tick + 1) if not bad[t])
-        assert reading.marks.starts.at_or_before(0, tick) == expected
-
-
-@pytest.mark.parametrize("set_back", [False, True])
-def test_a_stranger_that_begins_every_tick_lengthens_a_replay_to_a_bound(set_back: bool) -> None:
-    reading, tick_s, back = Reading(), 10, 0
-    reading.now_s = 5000.0
-    reading.read(("bed", 0, tick_s))
-    for k in range(1, 150):
-        if set_back and k % 40 == 0:
-            reading.now_s, back = reading.now_s - 500.0, back + 1
-        reading.read(("bed", 0, 1), ("bed", tick_s * k, tick_s * (k + 1)))
-        begin = reading.marks.starts.at_or_before(0, reading.oldest())
-        most = (MOST_US + 2 * STEP_US) / 1e6 / tick_s + back + 2
-        assert k - most <= begin <= reading.oldest()
-    assert begin > 50
-
-
-def test_what_is_older_than_all_replays_is_forgotten() -> None:
-    reading = Reading()
-    reading.read(("bed", 0, 90))
-    for k in range(90, 300):
-        reading.read(("bed", 0, 1), ("bed", k, k + 1))
-        reading.read(("bed", k + 1, k + 2))
-        reading.marks.starts.at_or_before(0, reading.oldest())
-    assert len(reading.marks.starts.stretches[0]) < 100
 
 
 PAUSES_US = st.sampled_from([-1_000_000, 0, 10_000_000, 31_000_000, 70_000_000, 3_000_000_000, 1 << 45])

@@ -240,9 +240,9 @@ def _free_what_was_left(state: State) -> None:
 def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     """Free, every ``silence_s``, the lanes of streams that are silent for long; evict those silent for much longer.
 
-    A stream of which this tick has a chunk is not silent, however late the chunk is read. Nor is one that was never
-    placed because there is no memory for it. Where nothing waits at the broker, silence counts from when a chunk was
-    read: arrivals may be by the clocks of producers, which say nothing about those of others.
+    A stream that was never placed because there is no memory for it is not silent. Where nothing waits at the broker,
+    silence counts from when a chunk was read: arrivals may be by the clocks of producers, which say nothing about those
+    of others.
     """
     state.seen_us[seen] = chunks.now_us if chunks.caught_up else state.slots[seen, slot_columns.SLOT_ARRIVED_US]
     silence_us = _us(state.settings.silence_s)
@@ -250,7 +250,6 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
         return
     state.searched_us = chunks.now_us
     silent_us = chunks.now_us - state.seen_us
-    silent_us[seen] = 0
     silent = silent_us > 2 * silence_us
     state.admission.release(state.slots[silent])
     state.slots[silent, slot_columns.SLOT_LANE] = -1
