@@ -96,6 +96,13 @@ def test_blocks_and_chunks_tell_of_a_recording_with_gaps_what_one_piece_does(
     assert sorted(alerts) == sorted(told_of(whole))
 
 
+@pytest.mark.parametrize("end", range(2316, 2326))
+def test_a_recording_that_ends_on_the_slope_of_a_beat_has_no_beat_behind_its_end(end: int) -> None:
+    known = synthesise(1, seconds=20, ectopy=0.3).recording  # a ventricular beat at 2326
+    samples = np.ascontiguousarray(known.samples[:, :end])
+    assert analyze(Recording("cut", known.rate_hz, known.leads, known.uv_per_unit, samples)).beats["sample"].max() < end
+
+
 TOLD = ("decided", "onset", "rule", "priority", "state", "text")
 
 

@@ -91,16 +91,17 @@ class Collector:
     def take(self, end: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the columns of the beats and the transitions collected so far by their time, and begin anew.
 
-        ``end`` is the number of samples that there were. What is held after them decides beats, but no alert begins or
-        ends by it.
+        ``end`` is the number of samples that there were. What is held after them decides beats, but it has none, and
+        no alert begins or ends by it.
         """
-        parts, alerts = (
-            self.parts,
-            sorted(self.alerts, key=_place),
-        )  # some are decided late: cuts would change the order
+        # Some are decided late: chunks would change the order.
+        parts, alerts = self.parts, sorted(self.alerts, key=_place)
         self.parts, self.alerts = [], []
-        known = (a for a in alerts if end is None or a["decided"] < end + (a["state"] == "on"))
-        return joined(parts), list(known)
+        beats = joined(parts)
+        if end is not None:
+            beats = {name: column[beats["sample"] < end] for name, column in beats.items()}
+            alerts = [alert for alert in alerts if alert["decided"] < end + (alert["state"] == "on")]
+        return beats, alerts
 
 
 def _place(alert: dict[str, Any]) -> tuple[int, int]:
