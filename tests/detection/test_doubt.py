@@ -10,6 +10,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.peaks import doubt
 from beatwire.kernels.peaks.risk import beat_probability, risk_of
+from beatwire.kernels.peaks.wave_input import FRACTION
 from beatwire.model.trees import load_trees
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline.parts import Detection, Models
@@ -178,3 +179,15 @@ def test_the_first_tick_compiles_nothing() -> None:
     beats_of(noisy_recording(1, 2), "network", 5000, 3)
     beats_of(noisy_recording(2, 2), "network", 5000, 3)
     assert signatures() == before
+
+
+@given(st.one_of(st.integers(50, 4000).map(float), st.floats(50.0, 4000.0)))
+@settings(max_examples=draws(200))
+def test_no_point_of_the_network_lies_behind_the_samples_that_are_there_at_any_rate(rate_hz: float) -> None:
+    known = Settings().doubt(None, None).known_after(rate_hz)
+    grid, free = grid_for(rate_hz, DEPTH, known), grid_for(rate_hz, DEPTH)
+    last = (grid.offset + FRACTION - 1) // FRACTION + grid.apart - 1  # a point between two samples reads both
+    assert last.max() <= known
+    inside = (free.offset + FRACTION - 1) // FRACTION + free.apart - 1 <= known
+    np.testing.assert_array_equal(grid.offset[inside], free.offset[inside])
+    assert (~inside).sum() <= 8

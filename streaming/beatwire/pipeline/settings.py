@@ -197,7 +197,8 @@ class Settings(Streams):
 
     def doubt(self, trees: Ensemble | None, network: WaveNetwork | None) -> doubt.Settings:
         """Return the settings of the doubt stage."""
-        return doubt.Settings(network, np.zeros(1) if trees is None else trees.probability, self.past_s)
+        probability = np.zeros(1) if trees is None else trees.probability
+        return doubt.Settings(network, probability, self.past_s, self.design, self.nms.right_s)
 
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""

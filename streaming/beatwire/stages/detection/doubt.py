@@ -23,7 +23,7 @@ from beatwire.kernels.peaks.wave_network import LOOKS, MOST_FRAMES, TAPS, frames
 from beatwire.records import F64, I32, U8, Bank, Peaks
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import LogitTables, RiskChanges, WaveGrid, WaveNetwork, WaveScratch
-from beatwire.stages.support.filters import half_up
+from beatwire.stages.support.filters import Design, filter_for, half_up
 from beatwire.stages.support.room import ROUNDED, grown_of
 
 KNOTS = 129  # of ``scale_of``
@@ -31,11 +31,20 @@ KNOTS = 129  # of ``scale_of``
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The network (None: peaks pass unchanged), the trees' table of probabilities by logit, and the seconds read."""
+    """The network (None: peaks pass unchanged), the trees' table of probabilities by logit, and the seconds read.
+
+    ``design`` and ``right_s`` of the filter and of ``stages.detection.nms`` decide when a peak is known.
+    """
 
     network: WaveNetwork | None
     probability: F64
     past_s: float
+    design: Design
+    right_s: float
+
+    def known_after(self, rate_hz: float) -> int:
+        """Return how many samples after a peak there are when it is judged."""
+        return filter_for(self.design, rate_hz, 1).delay + half_up(self.right_s * rate_hz)
 
 
 class Judge(NamedTuple):
@@ -112,13 +121,17 @@ def judge_again(
     kernels.correct_errors(n, fresh, peaks, asked, first, change, judge.lookback, changes, logits)
 
 
-def grid_for(rate_hz: float, depth: int) -> WaveGrid:
-    """Return where a network of a depth reads the samples around a peak at a sampling rate."""
+def grid_for(rate_hz: float, depth: int, known: int | None = None) -> WaveGrid:
+    """Return where a network of a depth reads the samples around a peak at a sampling rate.
+
+    ``known`` samples after the peak are there: at some rates fewer than the last points would lie between. None: all.
+    """
     points = grid_of(depth) + BEFORE
     ahead_ms, apart_ms, rate_mhz = half_up(1000 * AHEAD_S), 1000 // GRID_HZ, half_up(1000 * rate_hz)
     offset_ms = ahead_ms - apart_ms * np.arange(points - 1, -1, -1, dtype=np.int64)
+    offset, apart = offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ)
     return WaveGrid(
-        offset_ms * rate_mhz * FRACTION // 1_000_000, max(1, int(rate_hz) // GRID_HZ),
+        offset if known is None else np.minimum(offset, (known - apart + 1) * FRACTION), apart,
         half_up(RECENT_S * rate_hz), halvings_of(rate_hz),
         *(half_up(s * rate_hz) for s in HIDDEN_S),
     )  # fmt: skip
@@ -156,7 +169,7 @@ def _judge(state: State, network: WaveNetwork, bank: Bank) -> Judge:
     """Return the judge of a bank; it shares all but grid and times with those of other banks."""
     constant = state.backend.constant
     lookback = half_up(SPAN_S[LOOKBACK] * bank.rate_hz)
-    grid = grid_for(bank.rate_hz, network.narrow.shape[0])
+    grid = grid_for(bank.rate_hz, network.narrow.shape[0], state.settings.known_after(bank.rate_hz))
     grid = grid._replace(offset=constant(grid.offset))
     for other in state.judges.values():
         return other._replace(grid=grid, lookback=lookback)
