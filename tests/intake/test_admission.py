@@ -8,7 +8,11 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Bank, RawTick
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from laws import Run, Signal, assert_same, collect
+from steps import Aligner, chunk
 
 BANK = Bank(0, 250.0, 1)
 
@@ -93,3 +97,18 @@ def test_a_worker_without_memory_for_one_stream_does_not_start() -> None:
     assert Pipeline(Settings(detector="trees"), Tiny()).settings.detector == "trees"
     with pytest.raises(UserError, match=r"--gpu-memory: expected at least 2\d\d MiB .* detector network; got 100"):
         Pipeline(Settings(detector="network"), Tiny())
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.sampled_from([100.0, 200.0]), st.booleans()), max_size=5)))
+def test_no_lane_is_that_of_two_streams_however_they_change_their_rates(
+    sent: list[list[tuple[int, float, bool]]],
+) -> None:
+    """``sent``: of each tick the streams, the rate of each, and whether it falls silent for long before."""
+    aligner, now_us = Aligner(), 0
+    for session, tick in enumerate(sent, 1):
+        now_us += 150_000_000 if any(silent for *_, silent in tick) else 1_000_000
+        values = [chunk(stream=f"bed-{k}", session=session, rate_hz=rate_hz) for k, rate_hz, _ in tick]
+        slots = aligner.tick(values, arrival_us=[now_us] * len(values), now_us=now_us, caught_up=True).slots
+        held = [(bank, lane) for bank, lane in zip(slots.bank.tolist(), slots.lane.tolist(), strict=True) if lane >= 0]
+        assert len(set(held)) == len(held)
