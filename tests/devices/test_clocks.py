@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from beatwire.recordings.synthetic.person import UV_PER_UNIT, synthesise
 from beatwire.wire import decode_chunk
 from beatwire_producers.devices.chunks import Stream
@@ -184,3 +185,26 @@ def test_a_clock_that_is_set_makes_no_hole_however_late_its_packet_is(
         placed += placer.place(Packet(np.arange(k, k + size, dtype=np.int16)[None], arrival_s, time_s))
     placed += placer.close()
     assert [one.first for one in placed] == list(range(0, 5000, size))
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from((125.0, 128.0, 250.0, 256.0, 360.0, 512.0, 1000.0)), st.sampled_from((0.01, 0.001)),
+    st.integers(2, 60), st.booleans(), st.floats(0.0, 1.0), st.integers(0, 1000),
+)  # fmt: skip
+@example(1000.0, 0.01, 8, True, 0.0, 0)  # had a false hole of 70 ms
+@example(256.0, 0.01, 8, False, 0.0, 0)  # was 268 Hz
+def test_a_clock_that_is_rounded_makes_no_holes_and_no_other_rate(
+    rate_hz: float, unit_s: float, size: int, is_stated: bool, begin_s: float, seed: int
+) -> None:
+    is_stated = is_stated or unit_s > 0.1 * size / rate_hz
+    rng, packets = np.random.default_rng(seed), []
+    for first in range(0, round(12 * rate_hz), size):
+        time_s = START_S + np.floor((begin_s + first / rate_hz) / unit_s + 1e-6) * unit_s
+        arrival_s = START_S + begin_s + (first + size) / rate_hz + rng.uniform(0, 0.005)
+        packets.append(Packet(NUMBERS[None, first : first + size], arrival_s, float(time_s), None))
+    fed = feed(packets, rate_hz if is_stated else None)
+    chunks = [decode_chunk(value) for value in fed.messages]
+    firsts = np.cumsum([0, *(len(chunk["samples"]) // 2 for chunk in chunks)])
+    assert [chunk["first"] for chunk in chunks] == firsts[:-1].tolist()
+    assert chunks[0]["rate_hz"] == pytest.approx(rate_hz, rel=0.002)

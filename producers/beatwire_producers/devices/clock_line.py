@@ -13,13 +13,17 @@ from collections import deque
 
 import numpy as np
 from beatwire.recordings.columns.laterate import jitter_of, shortest_gap
+from beatwire.recordings.columns.rounded import unit_of
 
 _LEVEL_S, _LEVEL_POINTS = 1.0, 16  # the points that the level is the least of: both at least
 _MOST_POINTS = 512
 _BLOCK_S, _BLOCKS, _FEWEST_BLOCKS = 1.0, 120, 16
 _STEPS, _FEWEST_STEPS = 64, 8
 _MOST = 0.01  # a rate that is further from the stated one is another rate
-_AGAIN = 16  # packets between two computations of the jitter
+_AGAIN = 16  # packets between two computations of the jitter, and of the unit
+_EXACT_S = 1e-6  # of times since 1970: float64 keeps a quarter of it
+_SHOWS = 0.01  # of the unit, by which steps are longer or shorter than their samples
+_COARSEST_S = 0.1  # a clock that is coarser is looked at as one that is set all the time
 _SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"), (0.0, "s"))
 
 
@@ -50,7 +54,7 @@ class ClockLine:
         self._least: tuple[float, tuple[int, float]] | None = None  # of the block that is not over, with its `raw`
         self._block_from = 0
         self._steps: deque[float] = deque(maxlen=_STEPS)
-        self._seen = 0
+        self._seen, self._unit_s = 0, 0.0
         self._jitter_at = _FEWEST_STEPS + 1  # packets, when it is computed again
 
     def raw(self, index: int, time_s: float) -> float:
@@ -83,8 +87,11 @@ class ClockLine:
         return self._jitter
 
     def shortest_gap(self, together: int) -> float:
-        """Return how far the clock is ahead where samples are missing, at least; for packets of so many samples."""
-        return shortest_gap(together, self.jitter)
+        """Return how far the clock is ahead where samples are missing, at least; for packets of so many samples.
+
+        A clock that is rounded gains a unit on the samples at times.
+        """
+        return max(shortest_gap(together, self.jitter), 1.01 * self._unit_s * self.hz)
 
     def add(self, index: int, time_s: float) -> None:
         """Add a packet that belongs to the line."""
@@ -109,6 +116,8 @@ class ClockLine:
         if index - self._block_from >= _BLOCK_S * self.rate_hz:
             self._end_block(index)
         self._seen += 1
+        if self._seen < _AGAIN or self._seen % _AGAIN == 0:
+            self._unit_s = self._rounded_to_s()
 
     def time_of(self, index: int) -> float:
         """Return the time of a sample, in seconds."""
@@ -148,6 +157,17 @@ class ClockLine:
             while self._lowest and self._lowest[-1][0] >= self._last:
                 self._lowest.pop()
             self._lowest.append((self._last, point))
+
+    def _rounded_to_s(self) -> float:
+        """Return what the times of the last second are rounded to, in seconds; 0: nothing that shows."""
+        index, times = (np.array(column) for column in zip(*self._points, strict=True))
+        steps_s = np.diff(times)
+        unit_s = unit_of(steps_s, _EXACT_S)
+        if unit_s is None or unit_s > _COARSEST_S:
+            return 0.0
+        gained_s = steps_s - np.diff(index) / self.hz
+        shows = float(np.median(np.abs(gained_s))) > _SHOWS * unit_s or np.ptp(np.cumsum(gained_s)) > 0.5 * unit_s
+        return unit_s if shows else 0.0
 
 
 def span(seconds: float) -> str:

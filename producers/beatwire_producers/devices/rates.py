@@ -38,9 +38,15 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
     UserError
         The packets do not show it, or it is outside of 50-4000 Hz.
     """
+    return _measured(described, packets)[0]
+
+
+def _measured(described: Description, packets: Sequence[Packet]) -> tuple[float, I64]:
+    """Return the sampling rate of packets, and the samples up to the end of each one, with those that are missing."""
     where = described.stream
     has_times = _has_times(packets)
     sizes = [packet.samples.shape[1] for packet in packets]
+    ends = np.cumsum(sizes)
     times = [p.arrival_s if p.time_s is None or not has_times else p.time_s for p in packets]
     counts = [packet.count for packet in packets if packet.count is not None]
     is_counted = len(counts) == len(times) and not described.turn
@@ -60,11 +66,16 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
         if 2 * _UNSURE < abs(earliest_hz / hz - 1) < np.inf:  # many came at once
             hz = earliest_hz
         with suppress(UserError):  # what is counted are no samples
-            return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
+            return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1]))), np.maximum.accumulate(rows) + ends[0]
     try:
-        return check_rate(where, rate_and_positions(where, "time", np.repeat(seconds, sizes), None)[0])
+        hz, position, _ = rate_and_positions(where, "time", np.repeat(seconds, sizes), None)
+        check_rate(where, hz)
     except UserError as error:
         raise _unknown(where, str(error)) from None
+    if position is not None:
+        firsts = position[np.cumsum(sizes) - sizes]
+        ends = ends[0] + np.append(firsts, position[-1] + 1) if not has_times else firsts + sizes
+    return hz, ends
 
 
 def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None:
@@ -83,15 +94,10 @@ def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None
     if _has_times(packets):
         return measured_rate(described, packets)
     try:
-        hz = measured_rate(described, packets)
+        hz, ends = _measured(described, packets)
     except UserError:
         return None
     arrivals = np.array([packet.arrival_s for packet in packets])
-    ends = np.cumsum([packet.samples.shape[1] for packet in packets])
-    if all(packet.count is not None for packet in packets) and not described.turn:
-        counts = np.array([packet.count for packet in packets], np.int64) * described.per_count
-        rises = np.maximum.accumulate(counts - counts[0])
-        ends = rises + ends[0] if 0 < rises[-1] < _LARGEST else ends
     late_s = arrivals - ends / hz
     late_s -= late_s.min()
     span_s, delay_s = float(arrivals[-1] - arrivals[0]), 2.0 * float(np.median(late_s))

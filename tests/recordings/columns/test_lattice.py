@@ -62,9 +62,30 @@ def test_each_missing_sample_is_found_where_times_are_exact_to_less_than_half_a_
 def test_times_that_are_a_sample_off_have_no_grid(seed: int, size: float, rate_hz: float) -> None:
     rng = np.random.default_rng(seed)
     times = np.sort(np.arange(3000) / rate_hz + rng.uniform(-size, size, 3000) / rate_hz)
-    assert lattice_of(times) is None
+    assert lattice_of(np.arange(len(times)), times) is None
 
 
 @pytest.mark.parametrize("steps", [[], [1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0], [1.0, 1.0, 0.0]])
 def test_without_rows_that_rise_there_is_no_grid(steps: list[float]) -> None:
-    assert lattice_of(np.cumsum([0.0, *steps])) is None
+    assert lattice_of(np.arange(len(steps) + 1), np.cumsum([0.0, *steps])) is None
+
+
+@settings(deadline=None)
+@given(
+    st.floats(50.0, 2000.0), st.sampled_from(ERRORS), st.floats(1e-3, 0.4), st.sampled_from(GAPS),
+    st.integers(2, 80), st.integers(0, 10_000),
+)  # fmt: skip
+@example(256.0, "cut off", 0.32, "none", 8, 0)  # was 268 Hz
+def test_each_missing_packet_is_found_where_times_are_exact_to_less_than_half_a_packet(
+    rate_hz: float, error: str, size: float, gaps: str, together: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    packets = int(rng.integers(200, 1000))
+    kept = kept_of([gaps], packets, rng)
+    packet_hz = rate_hz / together
+    times = np.repeat(clock_of(np.arange(packets) / packet_hz, packet_hz, error, size, rng)[kept], together)
+    found_hz, position, _ = rate_and_positions("x", "t", times, None)
+    first = np.flatnonzero(kept) * together
+    truth = (first[:, None] + np.arange(together)).ravel()
+    assert found_hz == pytest.approx(rate_hz, rel=2e-3)
+    assert np.array_equal(np.arange(len(truth)) if position is None else position, truth)

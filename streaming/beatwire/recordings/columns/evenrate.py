@@ -59,7 +59,7 @@ def rate_and_positions(
         rarely = f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given"
         return fs, None, (*notes, rarely)
     rounded = rounded_rate(rows, times, fs)
-    grid = None if coarse or rounded else lattice_of(times)
+    grid = None if rounded else lattice_of(rows, times)
     if grid:
         rate_hz, missing, jitter = grid
     else:

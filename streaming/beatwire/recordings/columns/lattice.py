@@ -29,19 +29,20 @@ class Lattice(NamedTuple):
     jitter: float
 
 
-def lattice_of(times: F64) -> Lattice | None:
-    """Return the grid of the times of rows.
+def lattice_of(rows: I64, times: F64) -> Lattice | None:
+    """Return the grid of the times of rows, or of the first rows of packets of one size.
 
     >>> import numpy as np
     >>> rows = np.delete(np.arange(5000), [70, 71, 400, 900])
-    >>> found = lattice_of(np.round(rows / 128, 3))
-    >>> round(found.rate_hz, 2), found.missing.sum(), lattice_of(np.round(rows / 128, 1))
+    >>> found = lattice_of(np.arange(4996), np.round(rows / 128, 3))
+    >>> round(found.rate_hz, 2), found.missing.sum(), lattice_of(np.arange(4996), np.round(rows / 128, 1))
     (128.0, np.int64(4), None)
     """
     xp = array_module(times)
-    steps = xp.diff(times)
-    if len(steps) < 2 or float(steps.min()) <= 0.0:
+    steps, size = xp.diff(times), xp.diff(rows)
+    if len(steps) < 2 or float(steps.min()) <= 0.0 or bool((size != size[0]).any()):
         return None
+    together = int(size[0])
     step_s = float(xp.median(steps))
     for _ in range(3):
         step_s = float(steps[steps <= 1.5 * step_s].mean())
@@ -56,7 +57,7 @@ def lattice_of(times: F64) -> Lattice | None:
         or _widest(steps / step_s - samples) > _WIDE
     ):
         return None
-    return Lattice(1.0 / step_s, samples.astype(np.int64) - 1, float(xp.median(off)))
+    return Lattice(together / step_s, together * (samples.astype(np.int64) - 1), together * float(xp.median(off)))
 
 
 def _widest(off: Any) -> float:

@@ -31,6 +31,23 @@ class Rounded(NamedTuple):
     unit_s: float
 
 
+def unit_of(steps: F64, near_s: float) -> float | None:
+    """Return what times are rounded to, in seconds, by their steps; None if they are exact, or are all the same.
+
+    Steps are ``near_s`` seconds, or a fiftieth of the unit, from a whole number of units, at most.
+
+    >>> unit_of(np.array([0.02, 0.02, 0.0, 0.03]), 1e-6), unit_of(np.array([0.0039, 0.0041]), 1e-6)
+    (0.01, 0.0001)
+    """
+    xp = array_module(steps)
+    for unit in _UNITS_S if len(steps) else ():
+        whole = xp.rint(steps / unit)
+        is_near = xp.abs(steps / unit - whole) < min(_NEAR, near_s / unit)
+        if float((((whole > 0) & is_near) | (steps == 0)).mean()) >= _USUAL and bool((whole > 0).any()):
+            return unit
+    return None
+
+
 def rounded_rate(rows: I64, seconds: F64, fs: float | None = None) -> Rounded | None:
     """Return the rate of rounded times of rows; ``fs`` is the rate that the user gave, in Hz.
 
@@ -48,12 +65,8 @@ def rounded_rate(rows: I64, seconds: F64, fs: float | None = None) -> Rounded | 
     together = int(xp.median(apart))
     if float((apart == together).mean()) < _USUAL:
         return None
-    for unit in _UNITS_S:
-        near = _NEAR if together == 1 else min(_NEAR, _EXACT_S / unit)
-        whole = xp.rint(steps / unit)
-        if float(((whole > 0) & (xp.abs(steps / unit - whole) < near)).mean()) >= _USUAL:
-            break
-    else:
+    unit = unit_of(steps, _NEAR if together == 1 else _EXACT_S)
+    if unit is None:
         return None
     units = xp.rint(steps / unit)
     middle = float(xp.rint(xp.median(units)))
