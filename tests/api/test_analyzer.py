@@ -211,6 +211,15 @@ def test_fewer_lanes_fit_into_less_memory() -> None:
     assert plan.within(1, bank).lanes == 1
 
 
+def test_what_a_card_needs_for_any_number_of_lanes_is_not_left_for_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    within = Plan.within
+    monkeypatch.setattr(Plan, "within", lambda plan, *args: (asked.append(args[0]), within(plan, *args))[1])
+    for detector, fixed_bytes in (("network", 240 << 20), ("trees", 0)):
+        analyzer.Analyzer(Settings(detector=detector), memory_bytes=1 << 30).analyze(person(1, seconds=12.0), "x")
+        assert asked.pop() == (1 << 30) - fixed_bytes
+
+
 @pytest.mark.parametrize(("n", "chunk_ms", "seed"), [(0, 1000.0, 0), (1, 1.0, 1), (5000, 10.0, 2), (30_000, 1.0, 3)])
 def test_ticks_are_drawn_until_they_take_all_chunks(n: int, chunk_ms: float, seed: int) -> None:
     chunks, ticks = random_cuts(n, 250.0, chunk_ms, seed)

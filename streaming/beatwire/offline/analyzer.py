@@ -99,7 +99,9 @@ class Analyzer:
         """
         rate_hz, samples = recording.rate_hz, recording.samples
         bank = Bank(0, rate_hz, len(samples))
-        plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
+        plan = self.plan
+        if self._memory_bytes is not None:
+            plan = plan.within(self._memory_bytes - self._settings.fixed_bytes, bank)
         held = hold_last(samples, rate_hz)
         bridge = max(1, round(self._settings.bridge_s * rate_hz))
         hole = longest_hole(rate_hz, self._settings.bridge_s)

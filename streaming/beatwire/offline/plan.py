@@ -49,7 +49,7 @@ class Plan:
         return Plan(shard_s=90.0, pass_s=96.0, lanes=2048, by_pass=False, longest_s=900.0)
 
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
-        """Return the plan with as many lanes as fit a device's memory, at least one.
+        """Return the plan with as many lanes as fit into a device's memory for lanes, at least one.
 
         A lane needs its rings, the upload buffers of a pass, and memory for a beat every 0.14 s until the results are
         fetched.
