@@ -15,6 +15,10 @@ class FatalError(Exception):
     """The process cannot continue; exit code 1. The text is one line. Finished ticks have been published."""
 
 
+class FullMemoryError(FatalError):
+    """The memory that a GPU may use is full."""
+
+
 class LostCardError(FatalError):
     """The GPU has failed; neither its memory nor its libraries can be used any more in this process."""
 

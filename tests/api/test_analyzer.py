@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.api.analyze import random_cuts
-from beatwire.offline import analyzer, prefetch
+from beatwire.errors import FullMemoryError
+from beatwire.offline import analyzer, batch, prefetch
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.plan import Plan
 from beatwire.offline.results.coverage import Coverage, coverage_of
@@ -218,6 +219,35 @@ def test_what_a_card_needs_for_any_number_of_lanes_is_not_left_for_lanes(monkeyp
     for detector, fixed_bytes in (("network", 240 << 20), ("trees", 0)):
         analyzer.Analyzer(Settings(detector=detector), memory_bytes=1 << 30).analyze(person(1, seconds=12.0), "x")
         assert asked.pop() == (1 << 30) - fixed_bytes
+
+
+def test_where_memory_is_full_fewer_shards_at_once_give_the_same_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = batch.ShardBatch.run
+    tried: list[int] = []
+    done: list[float] = []
+
+    def full(self: Any, placements: Any, shards: Any, *args: Any, **options: Any) -> Any:
+        tried.append(len(shards))
+        if len(shards) > 2:
+            next(iter(placements))
+            raise FullMemoryError("full")
+        return run(self, placements, shards, *args, **options)
+
+    def analyzed() -> Any:
+        one = analyzer.Analyzer(Settings(), Plan(shard_s=7.0, pass_s=3.0, lanes=17), most_graphs=1)
+        return one.analyze(person(3, seconds=120.0), "x", done.append)[0]
+
+    expected = analyzed()
+    done.clear()
+    monkeypatch.setattr(batch.ShardBatch, "run", full)
+    found = analyzed()
+    assert tried[:4] == [17, 8, 4, 2]
+    assert done[-1] == pytest.approx(1.0)
+    np.testing.assert_array_equal(found.beats.sample, expected.beats.sample)
+    np.testing.assert_array_equal(found.beats.score, expected.beats.score)
+    monkeypatch.setattr(batch.ShardBatch, "run", lambda *_, **__: full(None, iter("x"), range(3)))
+    with pytest.raises(FullMemoryError):
+        analyzed()
 
 
 @pytest.mark.parametrize(("n", "chunk_ms", "seed"), [(0, 1000.0, 0), (1, 1.0, 1), (5000, 10.0, 2), (30_000, 1.0, 3)])

@@ -21,6 +21,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.errors import FullMemoryError
 from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
 from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
@@ -95,7 +96,8 @@ class Analyzer:
         stream
             The stream id in the alerts.
         progress
-            Called with the completed fraction, 0-1.
+            Called with the completed fraction, 0-1; from 0 on again where the memory of a device was full, and fewer
+            shards at once are tried.
         """
         rate_hz, samples = recording.rate_hz, recording.samples
         bank = Bank(0, rate_hz, len(samples))
@@ -135,15 +137,29 @@ class Analyzer:
                 idle.put(graph)
 
         workers = self._workers(len(shards))
-        idle: SimpleQueue[ShardBatch] = SimpleQueue()
-        for graph in self._graphs[:workers]:
-            idle.put(graph)
-        size = min(plan.lanes, -(-len(shards) // workers))
-        batches = [shards.rows(first, first + size) for first in range(0, len(shards), size)]
-        with ThreadPoolExecutor(workers) as pool:
-            results = ShardResults.joined(list((pool.map if workers > 1 else map)(run_batch, batches)))
+        size, results = min(plan.lanes, -(-len(shards) // workers)), None
+        while results is None:
+            idle: SimpleQueue[ShardBatch] = SimpleQueue()
+            for graph in self._graphs[:workers]:
+                idle.put(graph)
+            batches = [shards.rows(first, first + size) for first in range(0, len(shards), size)]
+            try:
+                with ThreadPoolExecutor(workers) as pool:
+                    results = ShardResults.joined(list((pool.map if workers > 1 else map)(run_batch, batches)))
+            except FullMemoryError:
+                if size == 1:
+                    raise
+            if results is None:
+                size, processed = size // 2, 0
+                self._free()
         beats = merge(results, coverage, bank, rules=self._rules)
         return self._decide(beats, stream) if self._rules else Alerts(beats, []), coverage.counts
+
+    def _free(self) -> None:
+        """Drop graphs and buffers: where memory was full."""
+        self._graphs = [ShardBatch(self._settings, self._backend, rules=self._rules) for _ in self._graphs]
+        self._backend.begin()
+        self._backend.release_buffers()
 
     def _workers(self, shards: int) -> int:
         """Return how many graphs process this many shards, and create them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from beatwire.backends.base import Backend
-from beatwire.kernels.detection.fast_rhythm import APART, LINK_S
 from beatwire.offline.prefetch import BUFFERS
 from beatwire.records import Bank
 
@@ -15,9 +14,9 @@ WARM_S = 110.0
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 
 _LARGE_MEMORY_BYTES = 16 << 30  # of a device: from here on the results of a batch are kept until it ends
-_MEMORY_FRACTION = 0.9  # of a device's memory that a plan uses
 _BEAT_BYTES = 3600  # device memory of a beat until its result is on the host
-_SHORTEST_RR_S = LINK_S[APART]  # at most one beat in this time
+_RR_S = 0.3  # where beats come faster, less may fit
+_SAMPLE_BYTES, _ALONE_SAMPLE_BYTES = 50, 120  # of a sample in work; where leads are detected alone, too (measured)
 _LANE_BYTES = 10_000  # state of a lane beside its rings
 _ALONE_BYTES = 6_000  # of a lead that is detected alone, too
 
@@ -51,16 +50,17 @@ class Plan:
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as many lanes as fit into a device's memory for lanes, at least one.
 
-        A lane needs its rings, the upload buffers of a pass, and memory for a beat every 0.14 s until the results are
-        fetched.
+        A lane needs its rings, the upload buffers and the work of a pass, and memory for a beat every 0.3 s until the
+        results are fetched.
         """
         unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S
         alone = bank.leads if bank.leads > 1 else 0
         sample_bytes = 2 * bank.leads * ((1 + BUFFERS) * self.pass_s + 7.0) + 4 * ((1 + alone) * self.pass_s + 5.0)
         sample_bytes += bank.leads * (self.pass_s + 14.0)  # of the past that the network reads; all per hertz
+        sample_bytes += (_ALONE_SAMPLE_BYTES if alone else _SAMPLE_BYTES) * self.pass_s
         state_bytes = _LANE_BYTES + alone * _ALONE_BYTES
-        lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _SHORTEST_RR_S + state_bytes
-        return replace(self, lanes=max(1, min(self.lanes, int(_MEMORY_FRACTION * memory_bytes / lane_bytes))))
+        lane_bytes = sample_bytes * bank.rate_hz + _BEAT_BYTES * unfetched_s / _RR_S + state_bytes
+        return replace(self, lanes=max(1, min(self.lanes, int(memory_bytes / lane_bytes))))
 
     def for_length(self, seconds: float, segments: int = 1) -> Plan:
         """Return the plan with shards long enough, up to ``longest_s``, for a recording to be a single batch."""

@@ -18,7 +18,7 @@ from beatwire.backends.cuda.answers import wait_for
 from beatwire.backends.cuda.pool import imported, make_pool
 from beatwire.backends.cuda.protocols import Grid
 from beatwire.backends.network import Network, WindowScorer
-from beatwire.errors import FatalError, UserError
+from beatwire.errors import FullMemoryError, UserError
 from beatwire.jit.cuda import vae
 from beatwire.records import U8
 
@@ -121,7 +121,7 @@ class CudaCard:
 
         Raises
         ------
-        FatalError
+        FullMemoryError
             The pool is full.
         """
         self.wait()
@@ -131,7 +131,7 @@ class CudaCard:
             return self._allocate(shape, dtype)
         except MemoryError:
             nbytes = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
-            raise FatalError(
+            raise FullMemoryError(
                 f"gpu: expected {nbytes / 2**20:.0f} MiB more of the card's memory; "
                 f"{self.memory.current_bytes / 2**20:.0f} MiB are in use and the pool is full (--gpu-memory)"
             ) from None

@@ -36,6 +36,7 @@ def unit_of(steps: F64, near_s: float) -> float | None:
 
     Steps are ``near_s`` seconds, or a fiftieth of the unit, from a whole number of units, at most.
 
+    >>> import numpy as np
     >>> unit_of(np.array([0.02, 0.02, 0.0, 0.03]), 1e-6), unit_of(np.array([0.0039, 0.0041]), 1e-6)
     (0.01, 0.0001)
     """
