@@ -21,7 +21,6 @@ _BLOCK_S, _BLOCKS, _FEWEST_BLOCKS = 1.0, 120, 16
 _STEPS, _FEWEST_STEPS = 64, 8
 _MOST = 0.01  # a rate that is further from the stated one is another rate
 _AGAIN = 16  # packets between two computations of the jitter, and of the unit
-_EXACT_S = 1e-6  # of times since 1970: float64 keeps a quarter of it
 _SHOWS = 0.01  # of the unit, by which steps are longer or shorter than their samples
 _COARSEST_S = 0.1  # a clock that is coarser is looked at as one that is set all the time
 _SPANS = ((365.25 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"), (0.0, "s"))
@@ -162,7 +161,7 @@ class ClockLine:
         """Return what the times of the last second are rounded to, in seconds; 0: nothing that shows."""
         index, times = (np.array(column) for column in zip(*self._points, strict=True))
         steps_s = np.diff(times)
-        unit_s = unit_of(steps_s, _EXACT_S)
+        unit_s = unit_of(steps_s)
         if unit_s is None or unit_s > _COARSEST_S:
             return 0.0
         gained_s = steps_s - np.diff(index) / self.hz

@@ -149,7 +149,7 @@ class Analyzer:
             except FullMemoryError:
                 if size == 1:
                     raise
-            if results is None:
+            if results is None:  # not before the error is gone: its frames hold what is to be freed
                 size, processed = size // 2, 0
                 self._free()
         beats = merge(results, coverage, bank, rules=self._rules)

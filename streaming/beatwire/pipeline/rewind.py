@@ -176,7 +176,7 @@ class Marks:
         self._pass_time(partitions, aligned, unread)
 
     def _counted(self, tick: int) -> int:
-        """Return a tick as it is stored; one far from the origin becomes that: what is as far back needs no replay."""
+        """Return a tick as it is stored; one far from the origin becomes the origin: older ticks need no replay."""
         passed = tick - self.origin
         if passed < MOST_TICKS:
             return passed

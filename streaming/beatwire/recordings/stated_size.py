@@ -57,10 +57,12 @@ def with_remark(recording: Recording) -> Recording:
 
 def changes(lead: Any) -> bool:
     """Return True if a lead, int16 [n] on the host or a GPU, has two values that differ."""
+    value = None
     for first in range(0, len(lead), _PIECE):  # most leads change at once
         known = lead[first : first + _PIECE]
         known = known[known != NO_VALUE]
-        if len(known) and bool((known != known[0]).any()):
+        if value is None and len(known):
+            value = known[0]
+        if len(known) and bool((known != value).any()):
             return True
-    known = lead[lead != NO_VALUE]
-    return len(known) > 0 and bool((known != known[0]).any())
+    return False

@@ -48,23 +48,22 @@ def lattice_of(rows: I64, times: F64) -> Lattice | None:
         step_s = float(steps[steps <= 1.5 * step_s].mean())
     samples = xp.maximum(1.0, xp.rint(steps / step_s))
     for reach in _REACH:
-        step_s = _step(times, samples, reach)
+        before, step_s = samples, _step(times, samples, reach)
         samples = xp.maximum(1.0, xp.rint(steps / step_s))
-    off = xp.abs(steps / step_s - samples)
-    if (
-        float((samples == 1.0).mean()) < _SINGLE
-        or float(off.max()) > _NEAR
-        or _widest(steps / step_s - samples) > _WIDE
-    ):
+        if float(samples.max()) <= reach and bool((samples == before).all()):
+            break  # all rows are one stretch already
+    ahead = steps / step_s - samples
+    off = xp.abs(ahead)
+    if float((samples == 1.0).mean()) < _SINGLE or float(off.max()) > _NEAR or _widest(ahead) > _WIDE:
         return None
     return Lattice(together / step_s, together * (samples.astype(np.int64) - 1), together * float(xp.median(off)))
 
 
-def _widest(off: Any) -> float:
+def _widest(ahead: Any) -> float:
     """Return how far rows lie apart from the grid, in samples, at most within a block of rows."""
-    xp = array_module(off)
-    rows = min(len(off), _BLOCK)
-    away = xp.cumsum(off)[: len(off) // rows * rows].reshape(-1, rows)
+    xp = array_module(ahead)
+    rows = min(len(ahead), _BLOCK)
+    away = xp.cumsum(ahead)[: len(ahead) // rows * rows].reshape(-1, rows)
     return float((away.max(axis=1) - away.min(axis=1)).max())
 
 

@@ -31,13 +31,13 @@ class Rounded(NamedTuple):
     unit_s: float
 
 
-def unit_of(steps: F64, near_s: float) -> float | None:
+def unit_of(steps: F64, near_s: float = _EXACT_S) -> float | None:
     """Return what times are rounded to, in seconds, by their steps; None if they are exact, or are all the same.
 
     Steps are ``near_s`` seconds, or a fiftieth of the unit, from a whole number of units, at most.
 
     >>> import numpy as np
-    >>> unit_of(np.array([0.02, 0.02, 0.0, 0.03]), 1e-6), unit_of(np.array([0.0039, 0.0041]), 1e-6)
+    >>> unit_of(np.array([0.02, 0.02, 0.0, 0.03])), unit_of(np.array([0.0039, 0.0041]))
     (0.01, 0.0001)
     """
     xp = array_module(steps)
