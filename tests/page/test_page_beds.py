@@ -159,6 +159,20 @@ def test_streams_that_are_silent_for_an_hour_are_forgotten_unless_an_alert_is_in
     assert bed(ward, "bed-4")["beats"] == []
 
 
+def test_who_looks_at_a_stream_while_it_is_forgotten_sees_it_when_it_comes_again() -> None:
+    ward = ward_of("bed-1")
+    (slot,) = ward.slots(["bed-1"]).values()
+    send(ward, "bed-1", first=1000)
+    epoch, block = ward.samples_since(slot, -1, 0, 1)
+    assert block is not None
+    ward.forget_silent(START_US + FORGET_US + 1)
+    send(ward, "bed-1", now_us=START_US + 2 * FORGET_US)
+    assert ward.slots(["bed-1"]) == {"bed-1": slot}
+    now, again = ward.samples_since(slot, epoch, block.first + block.samples.shape[1], 1)
+    assert again is not None
+    assert (again.first, now != epoch) == (0, True)
+
+
 def test_every_rule_is_explained_with_the_limit_in_force() -> None:
     rules = rule_list(AlertSettings.of(asystole_s=5.0), drift=0.9)
     assert {rule["rule"] for rule in rules} == {rule.name for rule in RULES}

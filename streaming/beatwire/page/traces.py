@@ -139,8 +139,9 @@ class Traces:
             self.numbers.pop(self.directory.names[slot], None)
             self.lead_names.pop(slot, None)
             self._unnamed.discard(slot)
-            for column in self.ints.values():
-                column[slot] = -1
+            for name, column in self.ints.items():
+                if name != "epoch":  # or who looks at the stream takes another trace for the one that he has
+                    column[slot] = -1
             self.rate_hz[slot] = self.uv_per_unit[slot] = 0.0
         number = np.append(self.placing.forget(slots), -1)
         self._rings = [ring for ring, now in zip(self._rings, number[:-1].tolist(), strict=False) if now >= 0]
