@@ -2,12 +2,17 @@
 
 Where Dask is installed, streamz imports it to ask for its client. It finds the client here once somebody else has
 imported Dask. ``streamz.dask``, which adds ``scatter``, can be imported as before.
+
+streamz logs what a node raises, and passes it on. An error that ends a command is a line of its own there, or somebody
+gets over it: its traceback is not logged.
 """
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from beatwire.errors import FatalError, UserError
 
 OF_DASK = ("dask", "distributed")
 
@@ -37,5 +42,6 @@ def _client() -> Any:
 
 
 core._dask_default_client = _client  # noqa: SLF001
+core.logger.addFilter(lambda record: not isinstance(record.msg, FatalError | UserError))
 
 __all__ = ["Stream"]
