@@ -179,6 +179,29 @@ def test_a_value_that_is_not_known_is_none(ward: Ward) -> None:
     ]
 
 
+@pytest.mark.parametrize("end", ["a gap", "a session", "an eviction", "nothing known"])
+def test_what_nothing_measured_has_no_value_when_its_alert_ends(ward: Ward, end: str) -> None:
+    bpm = [150, 130, 39]
+    begun = ward.tick(
+        beats=[("bed", 100 + 40 * k, rate) for k, rate in enumerate(bpm)], runs=[2] * 3, classes="VVV",
+        drifts=[("bed", 150, 1500)],
+    )  # fmt: skip
+    states = {a["rule"]: a["state"] for a in begun if a["value"] is not None}
+    measured = {rule for rule, state in states.items() if state == "on"}
+    assert len(measured) >= 6
+    if end == "nothing known":
+        beats = [("bed", 3000 + 40 * k, np.nan) for k in range(30)]
+        ended = ward.tick(beats=beats, drifts=[("bed", 3100, 0)])
+    elif end == "an eviction":
+        ward.tick(now_us=10**6)
+        ended = [a for at_us in (10**12, 2 * 10**12) for a in ward.tick(now_us=at_us)]
+    else:
+        ended = ward.tick(device_chunk(5000) if end == "a gap" else device_chunk(session=2))
+    over = {a["rule"]: a["value"] for a in ended if a["rule"] in measured}
+    assert over.keys() == measured
+    assert {rule for rule, value in over.items() if value is not None} <= {"frequent ventricular beats"}
+
+
 def test_two_anomalous_beats_of_eight_raise_no_alert(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50 * k, 70, k % 4 == 0) for k in range(1, 30)]) == []
     assert rows_of(ward.tick(beats=[("bed", 1500, 70, True)])) == [("anomalous beats", "on", 1500, 1500)]  # the third

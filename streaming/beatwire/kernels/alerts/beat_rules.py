@@ -5,6 +5,8 @@ Out:   ``Transitions``
 State: the row of the stream, as in ``kernels.alerts.rules``
 """
 
+import math
+
 from beatwire.kernels.alerts.alert_state import (
     ANOMALOUS_BEATS,
     ANOMALOUS_BITS,
@@ -98,10 +100,10 @@ def apply_beat(
         limit = limits[rule]
         half = (rule - EXTREME_TACHYCARDIA + 1) // 2  # how often the 16 intervals are halved
         typical_s = beats.typical_rr_s[beat, half]
-        rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
+        rate = 60.0 / typical_s if typical_s > 0.0 else math.nan
         if rule >= BRADYCARDIA and row[UNCOUNTED] > RECENT_BEATS - (MOST_INTERVALS >> half):
-            rate = -1.0
-        beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
+            rate = math.nan
+        beyond = rate > limit if rule <= TACHYCARDIA else rate < limit
         if rule == TACHYCARDIA:
             beyond = beyond and not beats.unrelated[beat]
         held = hold_rule(row, rule, beyond, counted)
@@ -118,4 +120,5 @@ def apply_beat(
     set_since(row, IRREGULAR, 0 if beats.atrial_possible[beat] else NEVER_BEATS)  # it may go on: `stages.judging.alert`
     begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
     goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
-    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
+    value = rate if rate > 0.0 else math.nan
+    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, value, transitions, n)

@@ -8,6 +8,8 @@ Of several rules about ventricular beats the gravest is announced: fibrillation 
 No score is read. Patterns of single beats need beats that can be trusted; runs are judged with their quality.
 """
 
+import math
+
 from beatwire.kernels.alerts.alert_state import (
     BIGEMINY,
     CLASS_BITS,
@@ -82,9 +84,9 @@ def apply_ectopy(
 
     The ``passed`` samples since the beat before count as ``counted`` beats.
     """
-    rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else 0.0
+    rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else math.nan
     judged = beats.tachycardia[beat] > TACHYCARDIA_LOGIT and beats.run[beat] > REFUSED_LOGIT
-    is_run = beats.run[beat] > (SLOW_RUN_LOGIT if rate < SLOW_BPM else RUN_LOGIT)
+    is_run = beats.run[beat] > (RUN_LOGIT if rate >= SLOW_BPM else SLOW_RUN_LOGIT)
     n = apply_runs(
         row, own, slot, sample, passed, bool(judged), bool(is_run), rate, lengths, limits, counted, transitions, n
     )

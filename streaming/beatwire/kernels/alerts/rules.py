@@ -18,6 +18,8 @@ samples, as the onset of ``no data``. Leads that are off stay off over a gap wit
 restart has a ``value`` of 0 or more.
 """
 
+import math
+
 from beatwire.kernels.alerts.alert_state import (
     ASYSTOLE,
     CONFLICTING,
@@ -132,7 +134,7 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
             onset = int(row[FIRST_ONSET + rule])
             if not goes_on or not outlasts_restart(rule):
                 at = max(end, onset)  # a device may go back
-                n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
+                n = set_alert(row, slot, rule, False, at, math.nan, transitions, n)
             elif onset >= 0 and (row[SESSION] != session or onset > sample):
                 row[FIRST_ONSET + rule] = sample
     forget_rules(row)
@@ -250,7 +252,8 @@ def apply_rules(
         elif kind == CONFLICT:
             n = set_alert(row, slot, CONFLICTING, value != 0, sample, 0.0, transitions, n)
         elif kind == RATE:
-            n = set_alert(row, slot, RATE_CONTRADICTED, value != 0, sample, value / 1000.0, transitions, n)
+            off_by = value / 1000.0 if value != 0 else math.nan
+            n = set_alert(row, slot, RATE_CONTRADICTED, value != 0, sample, off_by, transitions, n)
         elif kind == ARRIVED:
             if row[SIGNAL + MARK] > 0:  # all beats before the mark before are known
                 n = pass_time(row, slot, int(row[SIGNAL + MARK_AT]) + 1, lengths, transitions, n)
@@ -261,7 +264,8 @@ def apply_rules(
                 n = pass_time(row, slot, pending + 1, lengths, transitions, n)
             n = apply_block(row, slot, sample, value, transitions, n)
         elif kind == DRIFTED:
-            n = set_alert(row, slot, DRIFT, value > 0, sample, abs(value) / 1000.0, transitions, n)
+            distance = abs(value) / 1000.0 if value != 0 else math.nan
+            n = set_alert(row, slot, DRIFT, value > 0, sample, distance, transitions, n)
         elif kind == DENIED:
             n = pass_time(row, slot, sample, lengths, transitions, n)
             if value == RESIZED:

@@ -100,7 +100,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     ]
     before, after = sum(map(len, ended)), sum(map(len, begun))
     rows = np.concatenate([*ended, by_samples, *begun])
-    values = np.concatenate([np.zeros(before), values, np.zeros(after)])
+    values = np.concatenate([np.full(before, np.nan), values, np.full(after, np.nan)])
     ruled = range(before, before + len(by_samples))
     transitions = [
         _message(state, tick, row, value, n in ruled)

@@ -1,7 +1,7 @@
 """Transitions of alerts about streams rather than samples: evicted, without data, not monitored.
 
 In:    the tick, and the state of the rules ``slots`` (``kernels.alerts.alert_state``), int64 [slots, STATE_COLUMNS]
-Out:   transitions, int64 [t, 9] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
+Out:   transitions, int64 [t, 9] (``records.columns.TRANSITION_SLOT``, ...); nothing measures their value
 
 Each function updates ``slots``. The order in which ``stages.judging.alert`` calls them is part of the output.
 """
