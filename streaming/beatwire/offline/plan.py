@@ -44,7 +44,8 @@ class Plan:
         if backend.in_order:
             return Plan()
         if memory_bytes is not None and memory_bytes < _LARGE_MEMORY_BYTES:
-            return Plan(shard_s=90.0, pass_s=10.0, lanes=2048, longest_s=900.0)
+            # What a pass costs follows its length, not its lanes: short passes leave memory for more of them.
+            return Plan(shard_s=90.0, pass_s=5.0, lanes=2048, longest_s=3600.0)
         return Plan(shard_s=90.0, pass_s=96.0, lanes=2048, by_pass=False, longest_s=900.0)
 
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
