@@ -76,6 +76,24 @@ def test_a_column_that_rises_evenly_is_no_lead_whatever_its_name_and_gives_the_r
 
 
 @settings(deadline=None)
+@given(
+    st.sampled_from((*RATES, 60.0, 62.5, 133.33, 173.61, 977.0)), st.floats(0.4, 1.5), st.integers(0, 3),
+    st.sampled_from((1.0, 100.0, 360.0, 2 * np.pi)), st.sampled_from(("cycle", "x", "", "value", "2", "angle")),
+    st.sampled_from((None, "count", "clock")),
+)  # fmt: skip
+def test_the_phase_of_a_heartbeat_is_no_clock_whatever_its_name(
+    rate_hz: float, period_s: float, digits: int, whole: float, name: str, other: str | None
+) -> None:
+    n = round(20 * rate_hz)
+    t = np.arange(n) / rate_hz
+    phase = np.round(whole * (t % period_s) / period_s, digits + 2)
+    beside = {None: [], "count": [np.arange(n) * 1.0], "clock": [t]}[other]
+    names = {None: (), "count": ("n",), "clock": ("time",)}[other]
+    roles = roles_of("x", Table((*names, "ECG", name), [*beside, ecg_of(rate_hz, 20, 0)[:n], phase]))
+    assert (roles.leads, roles.clock) == ((len(beside),), 0 if other == "clock" else None)
+
+
+@settings(deadline=None)
 @given(st.sampled_from(RATES), st.integers(0, 5), st.sampled_from((1.0, 1000.0, 200.0)), st.floats(-0.2, 0.2))
 def test_an_ecg_is_a_signal_also_with_drift_offset_and_any_scale(
     rate_hz: float, seed: int, scale: float, drift: float
@@ -113,6 +131,7 @@ def test_names_are_a_preference_among_signals() -> None:
     ecg, other = ecg_of(250.0, 10, 0), ecg_of(250.0, 10, 1)
     for names, lead in (
         (("acc_x", "value"), 1), (("value", "ECG"), 1), (("II", "HR (bpm)"), 0), (("Battery (V)", "chest (mV)"), 1),
+        (("D2", "x"), 0), (("RA-LL", "x"), 0), (("ML2", "x"), 0), (("CB5", "x"), 0), (("L1", "x"), 0),
         (("resp", "x"), 1), (("V5", "label"), 0), (("temperature", "ECG_Raw"), 1), (("x", "y (uV)"), 1),
     ):  # fmt: skip
         roles = roles_of("x", Table(names, [ecg, other]))

@@ -5,6 +5,7 @@ A unit is a voltage, another known quantity, or unknown. A name is that of an EC
 
 import re
 
+from beatwire.recordings.columns.lead_names import LEAD
 from beatwire.recordings.columns.names import UV_PER, canonical_unit, is_unscaled
 
 # Units of other quantities that only headers of signals have; those of columns are in ``names``.
@@ -15,8 +16,7 @@ _OTHER_UNITS = {
 }  # fmt: skip
 
 _LEAD = re.compile(
-    r"i{1,3}|av[rlf]|-?avr|v[1-9]r?|v[ehx]|ml(i{1,3}|[1-6])|mcl?\d?|mcl[1-6]|c[cmsrbh]\d|d(1|2|3|i{1,3})|[xyz]|es|as|ai|"
-    r"l[1-3]|[lr]a[-_ ]?[rl][al]|[lr][al][-_ ]?[lr][al]|lead.*|einthoven.*|chest.*|precordial.*"
+    rf"{LEAD}|v[eh]|mcl?\d?|c[cmsrbh]\d|[xyz]|es|as|ai|[lr][al][-_ ]?[lr][al]|lead.*|einthoven.*|chest.*|precordial.*"
 )
 _ECG = re.compile(r"(?<![a-z])(ecg|ekg|electrocardiogra\w*|elektrokardiogra\w*)|ecg(?![a-z])")
 _OTHER = re.compile(

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from enum import IntEnum
 
+from beatwire.recordings.columns.lead_names import LEAD
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 UV_PER = {"nv": 1e-3, "uv": 1.0, "mv": 1e3, "v": 1e6}  # microvolts per value, by unit
@@ -40,9 +41,7 @@ _SCALED = re.compile(
 )
 
 _LEAD = re.compile(
-    r"(lead|ableitung|derivation|dérivation|derivación|ch|channel|kanal|d|m)?[ _.:-]*"
-    r"(-?av[rlf]|m?l?i{1,3}|v[1-9]r?|v[xyz]|m?cl?[1-6]|mv[1-6]|c[msc]5|(ll|la|lf|f|v[x1-6]?)[ _-](ra|la|rl|r|l))",
-    re.IGNORECASE,
+    rf"(lead|ableitung|derivation|dérivation|derivación|ch|channel|kanal|d|m)?[ _.:-]*({LEAD}|cl?[1-6])", re.IGNORECASE
 )
 _SMALL_THEN_LARGE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _AGAIN = re.compile(r"(?<=[^\d\s.])\.\d{1,2}$")  # of a name that other columns have too

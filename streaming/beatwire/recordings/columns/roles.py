@@ -17,6 +17,7 @@ from typing import Any
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import (
+    CLOCK_TURNS,
     FEWEST_ROWS,
     RISING,
     Behaviour,
@@ -191,14 +192,14 @@ def _clock_and_count(
         agrees = rate_hz is None or fs is None or abs(rate_hz / fs - 1) < 0.01
         is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
         is_cycle = found[k] is Behaviour.TURNS and not named  # the phase of a heartbeat rises evenly too
-        if is_other and (not usable or not agrees or is_cycle):
+        is_phase = is_cycle and rate_hz is not None and turn_of(table.columns[k]) not in CLOCK_TURNS
+        if is_phase or (is_other and (not usable or not agrees or is_cycle)):
             continue  # so does a temperature
         if rate_hz is None:
             counts.append(k)
         else:
             ranks[k] = (not usable, is_other, not agrees, round(min(jitter, 9.0), 1), not named, k)
-    clock = min(ranks, key=ranks.__getitem__) if ranks else None
-    return clock, min(counts) if counts else None
+    return min(ranks, key=ranks.__getitem__, default=None), min(counts, default=None)
 
 
 def _rate_and_jitter(table: Table, k: int) -> tuple[float | None, float]:
@@ -227,9 +228,8 @@ def _times_by_name(table: Table, found: list[Behaviour | None]) -> list[int]:
 def _first_counts(table: Table) -> bool:
     """Return True if the first column of a short table is called like an index, or has no name, and rises evenly."""
     first = table.columns[0]
-    if first is None or len(first) >= FEWEST_ROWS or len(first) < 3 or not (
-        is_index_name(table.names[0]) or table.names[0] == "0"
-    ):  # fmt: skip
+    is_named = is_index_name(table.names[0]) or table.names[0] == "0"
+    if first is None or not 3 <= len(first) < FEWEST_ROWS or not is_named:
         return False
     steps = array_module(first).diff(first)
     return bool(steps.min() > 0 and float(steps.max() - steps.min()) <= 0.51 * float(steps.max()))
