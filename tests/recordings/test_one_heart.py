@@ -52,7 +52,26 @@ def test_leads_of_one_heart_have_no_note(
         samples[-1] = -32768
     elif hidden == "one is noise":
         samples[-1] = np.random.default_rng(seed).integers(-500, 500, n)
-    assert notes_of(samples, rate_hz) == ()
+    noise = f"no heartbeats, where other leads have some: {leads - 1}: "
+    assert all(note.startswith(noise) and hidden == "one is noise" for note in notes_of(samples, rate_hz))
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    seed=st.integers(1, 99), leads=st.integers(1, 4), rate_hz=st.sampled_from([60.0, 125.0, 257.0, 977.0]),
+    seconds=st.sampled_from([33.0, 60.0]), other=st.sampled_from(["noise", "drift", "bytes", "pressure"]),
+)  # fmt: skip
+def test_what_has_no_heartbeats_beside_leads_is_said(
+    seed: int, leads: int, rate_hz: float, seconds: float, other: str
+) -> None:
+    samples, rng = person(seed, seconds, leads, rate_hz), np.random.default_rng(seed)
+    n = samples.shape[1]
+    added = {
+        "noise": rng.normal(0, 100, n), "drift": np.cumsum(rng.normal(0, 10, n)), "bytes": rng.integers(0, 255, n),
+        "pressure": 1000 + 500 * np.sin(np.arange(n) / rate_hz) + rng.normal(0, 30, n),
+    }[other]  # fmt: skip
+    (note,) = notes_of(np.concatenate([samples, np.clip(added, -9e3, 9e3).astype(np.int16)[None]]), rate_hz)
+    assert note.startswith(f"no heartbeats, where other leads have some: {leads}: ")
 
 
 @settings(max_examples=draws(20), deadline=None)

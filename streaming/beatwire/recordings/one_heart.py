@@ -1,14 +1,15 @@
-"""Remark on leads that do not beat together: they are hardly of one heart, and are analysed as if they were.
+"""Remark on leads that do not beat together, or not at all: hardly of one heart, and analysed as if they were.
 
 In:  a recording, of which evenly spaced stretches are looked at
-Out: the recording, with a note that names the groups
+Out: the recording, with notes that name the groups, and the leads without heartbeats
 
 Two leads of one heart move at the same times, however differently. In each stretch, how much a lead moves (its steps,
 summed over ``SMOOTH_S``) is correlated with the same of the other leads at the lag, up to ``MOST_LAG_S``, where they
-agree best. Only leads that repeat themselves are compared, not those of noise, and only where both have values: leads
-that were recorded one after the other are not. Of 588 recordings of ``shared/ecg`` with
-several leads four are remarked on: one of muscle noise, three of which a lead shows no heart. Of 10 s of first leads of
-several people it finds 50 of 60 pairs, and 60 of 60 groups of six.
+agree best. Leads that repeat themselves are compared, where both have values: leads that were recorded one after the
+other are not. One that neither repeats itself nor moves with such a lead has no heartbeats: it is noise, or no ECG. Of
+588 recordings of ``shared/ecg`` with several leads four are remarked on for groups (one of muscle noise, three of which
+a lead shows no heart), nine for a lead without heartbeats. Of 10 s of first leads of several people it finds 50 of 60
+pairs, and 60 of 60 groups of six.
 """
 
 from dataclasses import replace
@@ -30,24 +31,30 @@ PERIODS_S = (0.3, 1.5)  # between two beats
 SHARE = 0.95  # larger sums than those of so many are cut off: an artefact
 REGULAR = 0.3  # autocorrelation of a lead that repeats itself
 TOGETHER = 0.3  # correlation of leads of one heart
+_CHOOSE = "(choose with --lead or --column)"
 COMMON = 0.5  # of a stretch, in which both leads of a pair have values
 
 
 def with_groups(recording: Recording) -> Recording:
-    """Return a recording with a note about leads that do not beat together, if there are some."""
+    """Return a recording with notes about leads that do not beat together, or not at all, if there are some."""
     if len(recording.leads) < 2 or recording.seconds < SHORTEST_S:
         return recording
     moves, known = _movements(recording)
-    regular = np.flatnonzero(_middle(_regularity(moves), _moving(moves)) >= REGULAR)
-    compared = _compared(moves[:, regular], known[:, regular])
-    found = _groups(_agreement(moves[:, regular], compared))
-    pairs = np.asarray(compared.any(axis=0))
+    regular = _middle(_regularity(moves), _moving(moves)) >= REGULAR
+    compared = _compared(moves, known)
+    agreement, pairs = _agreement(moves, compared), np.asarray(compared.any(axis=0))
+    other = ~regular & pairs[:, regular].any(axis=1) & (agreement[:, regular] < TOGETHER).all(axis=1)
+    beating = np.flatnonzero(regular)
+    found = [[int(beating[k]) for k in group] for group in _groups(agreement[np.ix_(beating, beating)])]
     groups = [group for group in found if any(pairs[np.ix_(group, one)].any() for one in found if one is not group)]
-    if len(groups) < 2:
-        return recording
-    named = " | ".join(", ".join(recording.leads[regular[k]] for k in group) for group in groups)
-    note = f"leads that do not beat together: {named}: are they of one person? (choose with --lead or --column)"
-    return replace(recording, notes=(*recording.notes, note))
+    notes = []
+    if len(groups) > 1:
+        named = " | ".join(", ".join(recording.leads[k] for k in group) for group in groups)
+        notes.append(f"leads that do not beat together: {named}: are they of one person? {_CHOOSE}")
+    if other.any():
+        named = ", ".join(recording.leads[k] for k in np.flatnonzero(other))
+        notes.append(f"no heartbeats, where other leads have some: {named}: is it an ECG? {_CHOOSE}")
+    return replace(recording, notes=(*recording.notes, *notes))
 
 
 def _movements(recording: Recording) -> tuple[F64, Bool]:
