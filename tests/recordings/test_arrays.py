@@ -11,7 +11,7 @@ import pytest
 from beatwire.recordings import NO_VALUE, as_recording, units
 from beatwire.recordings.units import to_units
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 FS = 250
@@ -249,3 +249,24 @@ def test_a_lead_that_never_changes_beside_others_is_said(dead: float) -> None:
     assert "no signal in V1" in as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes
     ecg[1, 4000:4002] = 1.0, 2.0
     assert as_recording(ecg, 250, leads=["II", "V1", "V2"], units="mV").notes == ()
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    size=st.sampled_from([1e-6, 1e-3, 0.01, 30.0, 300.0, 3e5]), others=st.sampled_from([None, 0.01, 0.1, 20.0, 200.0]),
+    dc=st.sampled_from([0.0, 0.0, 3.0, 300.0]), sparks=st.integers(0, 3), spark=st.sampled_from([5.0, 50.0, 5e3, 1e5]),
+)  # fmt: skip
+def test_of_numbers_without_a_unit_each_lead_is_fine_enough_for_its_waves(
+    size: float, others: float | None, dc: float, sparks: int, spark: float
+) -> None:
+    leads = [MV * size + dc * size, *([] if others is None else [MV * size * others])]
+    rng = np.random.default_rng(sparks)
+    sparks = sparks if others is None else 0
+    at = rng.choice(N, sparks, replace=False)
+    values = np.array(leads)
+    values[0, at] = size * spark * rng.uniform(1, 2, sparks)
+    recording = as_recording(values, FS, column="0,1"[: 2 * len(leads) - 1])
+    assume(not recording.uv_per_unit)  # of millivolts a microvolt is fine enough
+    kept = np.delete(np.arange(N), at)
+    for lead, samples in zip(values[:, kept], recording.samples[:, kept], strict=True):
+        assert np.corrcoef(lead, samples)[0, 1] > 0.99

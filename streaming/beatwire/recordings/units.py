@@ -162,23 +162,27 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
         integers = integers and bool((scale == 1.0).all())
         unit, uv_per_unit = 1.0, 0.0
         notes.append("not calibrated: amplitudes are relative to this recording")
-    offset = np.zeros(len(columns))
-    if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * unit:
-        offset = np.rint(np.array([_median(c) for c in columns]) * scale / unit) * unit / scale
-        notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
-    peak = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max()))
+    usual = [r.typical * s for r, s in zip(ranges, scale, strict=True)]
     peak_to_peak = float(((highs - lows) * scale).max())
-    coarser = peak / _LARGEST
-    usual = max(r.typical * s for r, s in zip(ranges, scale, strict=True))
-    if 0 < usual < _FEWEST_USUAL_STEPS * coarser:
-        limit = usual / _FEWEST_STEPS * _LARGEST
+    parted = [size for size, r in zip(usual, ranges, strict=True) if size > 0 and not r.integers]
+    least = peak_to_peak if uv_per_unit else min(parted, default=0.0)  # what needs steps: a microvolt is small enough
+    finest = unit
+    if not integers and 0 < least < _FEWEST_STEPS * unit:
+        steps = _CALIBRATED_STEPS if uv_per_unit else _UNCALIBRATED_STEPS
+        finest = min(peak_to_peak / steps, least / _FEWEST_STEPS)
+    offset = np.zeros(len(columns))
+    if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * finest:
+        offset = np.rint(np.array([_median(c) for c in columns]) * scale / finest) * finest / scale
+        notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
+    coarser = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max())) / _LARGEST
+    if 0 < max(usual) < _FEWEST_USUAL_STEPS * coarser:
+        limit = max(usual) / _FEWEST_STEPS * _LARGEST
         beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]
         if max(beyond) <= _RARE * len(columns[0]):  # a lead that is off, a spark: not the size of the ECG
             coarser = limit / _LARGEST
             notes.append(f"{sum(beyond)} values far beyond the others are clipped")
-    finer = peak_to_peak / (_UNCALIBRATED_STEPS if uv_per_unit == 0 else _CALIBRATED_STEPS)
-    if coarser > unit or (not integers and 0 < peak_to_peak < _FEWEST_STEPS * unit):
-        unit = coarser if coarser > unit else max(coarser, finer)
+    if max(coarser, finest) != unit:
+        unit = max(coarser, finest)
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
     return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
