@@ -14,7 +14,7 @@ from device_packets import START_S, Device
 from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from laws import Run, run_graph
+from laws import Run, grouped, run_graph
 
 HZ, SECONDS = 250.0, 60
 HEART = synthesise((9, 4), seconds=float(SECONDS), bpm=70.0, noise=0.5)
@@ -123,7 +123,7 @@ def test_a_heart_is_found_whatever_the_clock_and_the_count_say(
     if rate_hz is None and (clock in ("0", "stands still", "whole seconds") or ppm != 0):
         rate_hz = HZ  # what measures the rate has to be right
     fed = feed(packets_of(clock, count, size, ppm), rate_hz)
-    run = run_graph([[value] for value in fed.messages])
+    run = run_graph(grouped(fed.messages, np.random.default_rng(size), 8))
     assert not run.rejects
     got, due = found_beats(fed, run), HEART.beats
     sessions = {decode_chunk(value)["session"] for value in fed.messages}

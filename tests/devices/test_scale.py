@@ -12,7 +12,7 @@ from device_packets import START_S
 from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from laws import run_graph
+from laws import grouped, run_graph
 from numpy.typing import NDArray
 
 HZ, SIZE = 250, 25
@@ -88,7 +88,7 @@ def test_a_heart_is_found_behind_any_beginning_and_offset(
     if unit.startswith("16"):
         offset_mv *= 0.2  # within the range of the converter
     values, notes, stream = sent(numbers_of(unit, begin, begin_s, offset_mv, kind), uv)
-    run = run_graph([[value] for value in values])
+    run = run_graph(grouped(values, np.random.default_rng(SIZE), 8))
     got = np.array([row[2] / 1e6 - START_S for row in run.beats["bed-1"]])
     due = HEART.beats / HZ
     due = due[(due > SETTLED_S[begin]) & (due < 39.5) & ((kind != "jump") | (np.abs(due - 25.0) > 1.0))]
@@ -128,7 +128,7 @@ def test_what_does_not_change_is_sent_before_its_unit_is_known() -> None:
 def test_a_gain_that_rises_is_followed_where_there_is_no_unit() -> None:
     values, notes, _ = sent(np.concatenate([MV[: 15 * HZ], 2000.0 * MV[15 * HZ :]]), None)
     assert sum(note == "its numbers are much larger than before: a new session" for note in notes) == 1
-    run = run_graph([[value] for value in values])
+    run = run_graph(grouped(values, np.random.default_rng(SIZE), 8))
     got = np.array([row[2] / 1e6 - START_S for row in run.beats["bed-1"]])
     due = [at for at in HEART.beats / HZ if 28.0 < at < 39.5]
     assert all((np.abs(got - at) < 0.06).any() for at in due)

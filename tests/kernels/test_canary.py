@@ -199,5 +199,11 @@ def test_the_simulator_has_what_stands_for_a_team_and_what_the_tests_replace() -
     (manager,) = (n for n in ast.parse(inspect.getsource(kernel)).body if getattr(n, "name", "") == "BlockManager")
     (made,) = (n for n in manager.body if getattr(n, "name", "") == "__init__")
     names = [argument.arg for argument in made.args.args]
-    check(names == ["self", "f", "grid_dim", "block_dim", "debug"], "../../../tests/in_turn.py",
+    mend, kernelapi = "../../../tests/in_turn.py", importlib.import_module("numba.cuda.simulator.kernelapi")
+    check(names == ["self", "f", "grid_dim", "block_dim", "debug"], mend,
           "simulator.kernel.BlockManager(f, grid_dim, block_dim, debug)")  # fmt: skip
+    text = inspect.getsource(kernel)
+    check("FakeWithinKernelCUDAArray(ret)" in text, mend, "simulator.kernel.FakeWithinKernelCUDAArray")
+    check("self._device" in text, mend, "simulator.kernel.FakeCUDAKernel._device")
+    check("self._allocations" in inspect.getsource(kernelapi), mend, "simulator.kernelapi.FakeCUDAShared._allocations")
+    check("threading.current_thread()" in inspect.getsource(kernelapi), mend, "simulator.kernelapi.threading")

@@ -2,60 +2,46 @@
 
 A thread runs until it reaches a barrier or ends; then the next one runs. If a thread reads what another one writes
 without a barrier between them, the result depends on the order, which is seeded: the test fails, each time. The
-simulator's own blocks run all threads at once, poll which of them wait, and are ten times as slow.
+simulator's own blocks run all threads at once, poll which of them wait, and are ten times as slow. Here a thread is a
+greenlet, arrays are NumPy's own, and a call of a function of the device searches no module for ``cuda``.
 """
 
+import operator
 import random
 import sys
-import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba.cuda.simulator import kernel
-from numba.cuda.simulator.kernelapi import Dim3
+from greenlet import greenlet
+from numba import cuda
+from numba.cuda.simulator import kernel, kernelapi
 
 _order = random.Random(20261122)
 
 
-class Thread(threading.Thread):
+class Thread(greenlet):
     """A thread of a block, with the attributes that the simulator reads."""
 
-    def __init__(self, work: Callable[[], None], block: tuple[int, ...], thread: tuple[int, ...]) -> None:
-        super().__init__(target=work, daemon=True)
-        self.blockIdx, self.threadIdx = Dim3(*block), Dim3(*thread)
-        self.error: BaseException | None = None
+    def __init__(self, work: Callable[..., None], block: tuple[int, ...], thread: tuple[int, ...]) -> None:
+        super().__init__(work)
+        self.blockIdx, self.threadIdx = kernelapi.Dim3(*block), kernelapi.Dim3(*thread)
         self.place: list[tuple[str, int]] = []
-        self.ended = False
-        self._resumed, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
-
-    def run(self) -> None:
-        self._resumed.acquire()
-        try:
-            super().run()
-        except BaseException as error:
-            self.error = error
-        self.ended, self.place = True, []
-        self._stopped.release()
-
-    def run_to_barrier(self) -> None:
-        """Run until the next barrier or the end."""
-        self._resumed.release()
-        self._stopped.acquire()
 
     def syncthreads(self) -> None:
         """Wait at a barrier."""
         self.place = _lines(sys._getframe(1))
-        self._stopped.release()
-        self._resumed.acquire()
+        assert self.parent is not None
+        self.parent.switch()
+        self.place = []
 
 
 def _lines(frame: FrameType | None) -> list[tuple[str, int]]:
     """Return the lines of the project on the call stack."""
     lines = []
     while frame is not None:
-        if "numba" not in frame.f_code.co_filename and frame.f_code.co_filename not in (__file__, threading.__file__):
+        if "numba" not in frame.f_code.co_filename and frame.f_code.co_filename != __file__:
             lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return lines
@@ -75,19 +61,55 @@ class BlockInTurn:
         AssertionError
             Threads wait at different barriers.
         """
-        threads = [Thread(lambda: self._work(*arguments), block, at) for at in np.ndindex(*self._threads)]
-        for thread in threads:
-            thread.start()
+        threads = [Thread(self._work, block, at) for at in np.ndindex(*self._threads)]
+        given = arguments
         while threads:
             _order.shuffle(threads)
             for thread in threads:
-                thread.run_to_barrier()
-                if thread.error is not None:
-                    raise thread.error
+                thread.switch(*given)
+            given = ()
             places = [thread.place for thread in threads]
             if any(place != places[0] for place in places):
                 raise AssertionError(f"threads of a block wait at different barriers: {places}")
-            threads = [thread for thread in threads if not thread.ended]
+            threads = [thread for thread in threads if not thread.dead]
+
+
+_named: dict[int, list[str]] = {}  # the globals of a function of the device -> the names of ``cuda`` among them
+_replaced: list[dict[str, Any]] = []  # such globals in which ``cuda`` is the simulator's at the moment
+_call = kernel.FakeCUDAKernel.__call__
+
+
+def call(function: Any, *arguments: Any) -> Any:
+    """Call a kernel, or a function of the device."""
+    if function._device:
+        names = function.fn.__globals__
+        if id(names) not in _named:
+            _named[id(names)] = [name for name, value in names.items() if value is cuda]
+        for name in _named[id(names)]:
+            if names[name] is cuda:
+                names[name] = kernel._get_kernel_context()
+                _replaced.append(names)
+        return function.fn(*arguments)
+    try:
+        return _call(function, *arguments)
+    finally:
+        while _replaced:
+            names = _replaced.pop()
+            names.update(dict.fromkeys(_named[id(names)], cuda))
+
+
+def array(shared: Any, shape: int, dtype: str) -> Any:
+    """Return the shared array of a line of a kernel; the simulator reads the sources of the whole stack for it."""
+    assert shape, "expected shared memory of a known size"
+    frame = sys._getframe(1)
+    line = frame.f_code.co_filename, frame.f_lineno
+    if line not in shared._allocations:
+        shared._allocations[line] = np.empty(shape, dtype)
+    return shared._allocations[line]
 
 
 kernel.BlockManager = BlockInTurn
+kernel.FakeCUDAKernel.__call__ = call
+kernel.FakeWithinKernelCUDAArray = operator.attrgetter("_ary")
+kernelapi.FakeCUDAShared.array = array
+kernelapi.threading = SimpleNamespace(current_thread=greenlet.getcurrent)
