@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from beatwire.recordings import NO_VALUE, read_blocks, read_recording
 from draws import draws
-from edf_files import Raw, write_edf, write_raw_edf
+from edf_files import Raw, record_times, write_edf, write_raw_edf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import UV_PER, heart, message_of
@@ -84,6 +84,23 @@ def test_the_gaps_of_a_discontinuous_edf_file_are_where_its_times_say(tmp_path: 
     assert message_of(path) == (
         "d.edf: expected data records in the order of time, less than a day apart; got 6.5 s then 2 s (records 5 and 6)"
     )
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    seconds=st.sampled_from([1, 4, 10, 30, 60]), gap_ms=st.sampled_from([5, 9, 25, 50]),
+    rate=st.sampled_from([200, 256]), gaps=st.integers(1, 5),
+)  # fmt: skip
+def test_a_short_gap_between_long_data_records_is_one_too(
+    seconds: int, gap_ms: int, rate: int, gaps: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, n = tmp_path_factory.getbasetemp() / f"short{next(NUMBER)}.edf", gaps + 1
+    onsets = [round(k * (seconds + gap_ms / 1000), 6) for k in range(n)]
+    signal = Raw("ECG", "uV", np.arange(n * seconds * rate) % 1000)
+    write_raw_edf(path, [signal, record_times(onsets)], n, seconds=seconds, kind="EDF+D")
+    recording = read_recording(path)
+    assert abs(recording.seconds - onsets[-1] - seconds) < 1 / rate
+    assert recording.notes[0].startswith(f"{gaps} gap")
 
 
 def test_an_edf_file_that_is_cut_or_was_not_closed_is_said(tmp_path: Path) -> None:

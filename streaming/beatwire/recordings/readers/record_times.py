@@ -18,6 +18,7 @@ from beatwire.errors import UserError
 
 LEAST_GAP = 0.01  # in data records: a file that is called continuous has gaps if one is longer
 LEAST_GAP_OF_D = 0.001  # less is none
+LEAST_GAP_S = 0.004  # a sample of 250 Hz: of long records less than the share above is none
 LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _MOST_ROUNDED = 0.5  # of a data record
 _EXACT = 1e-6  # of the last digit
@@ -87,7 +88,8 @@ def gaps_in(times: RecordTimes, *, has_to: bool) -> dict[int, float]:
 
     A file whose times do not have to be kept has gaps only if one of them is long.
     """
-    least, rounded_s, gaps, first = LEAST_GAP_OF_D * times.duration_s, times.rounded_s * (1 + _EXACT), {}, 0
+    least, rounded_s = min(LEAST_GAP_S, LEAST_GAP_OF_D * times.duration_s), times.rounded_s * (1 + _EXACT)
+    gaps, first = {}, 0
     for number, (a, b) in enumerate(pairwise(times.onsets_s), 1):
         gap_s, behind = b - a - times.duration_s, b - times.onsets_s[first] - (number - first) * times.duration_s
         if gap_s > least and max(gap_s, behind - (number - first) * times.cut_s) > rounded_s + times.cut_s:
