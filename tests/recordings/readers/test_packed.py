@@ -122,6 +122,19 @@ def test_the_table_of_a_workbook_is_read_wherever_it_stands(clock: str, seed: in
     assert_is_ecg(path, expected, fs=RATE_HZ if clock == "none" else None)
 
 
+@settings(max_examples=draws(10), deadline=None)
+@given(empty=st.sets(st.integers(1, 298), max_size=9), head=st.integers(0, 2), leads=st.integers(1, 3))
+def test_an_empty_row_between_rows_of_a_workbook_is_a_sample_without_values(
+    empty: set[int], head: int, leads: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mv = np.array([MV[:300] * (k + 1) for k in range(leads)])
+    mv[:, [*empty]] = np.nan
+    rows = [[float(v) if np.isfinite(v) else None for v in row] for row in mv.T]
+    names = ["II (mV)", "V1 (mV)", "V5 (mV)"][:leads]
+    sheet = [*([["A title"], []][:head]), names, *rows, [], []]
+    assert_is_ecg(workbook(tmp_path_factory.getbasetemp() / "empty.xlsx", {"ECG": sheet}), mv, fs=RATE_HZ)
+
+
 def test_of_a_workbook_of_two_tables_one_is_chosen(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["II (mV)", "V1 (mV)"], *([float(v), -float(v)] for v in MV[:300])]
     path = workbook(tmp_path / "x.xlsx", {"My A": rows, "B": [[*row, 1] for row in reversed(rows[1:])]})

@@ -68,9 +68,9 @@ def _written(sheet: Any, to: Path) -> int:
             if not filled:
                 empty += 1
                 continue
-            file.write("\n" * empty)  # in a single column, samples without a value
-            empty = 0
             is_row = any(map(_is_number, row))
+            file.write(("\t" * (width - 1 if count and is_row else 0) + "\n") * empty)  # samples without a value
+            empty = 0
             width = max(width, filled[-1] + 1) if is_row else filled[-1] + 1  # the last cell of a row may be empty
             left = filled[0] if left is None else min(left, filled[0])
             written.writerow([_text(cell) for cell in row[:width]] + [""] * (width - len(row)))
