@@ -30,7 +30,7 @@ from beatwire.recordings.columns.tables import Columns, columns_of, floats
 from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.leads import find_leads, unique_names
 from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate
-from beatwire.recordings.units import to_units, unit_guess, value_ranges
+from beatwire.recordings.units import to_units, unit_guess, unit_note, value_ranges
 from beatwire.records import I64
 from beatwire.tables import array_module
 
@@ -87,14 +87,9 @@ def from_array(
 
 
 def _from_array(
-    source: Any,
-    fs: float | None,
-    leads: Sequence[str] | None,
-    units: str | None,
-    gain: float | None,
-    column: str | None,
-    where: str | None,
-) -> Recording:
+    source: Any, fs: float | None, leads: Sequence[str] | None, units: str | None, gain: float | None,
+    column: str | None, where: str | None,
+) -> Recording:  # fmt: skip
     """Return the recording of numbers in memory; parameters as for :func:`from_array`."""
     rate_hz = None if fs is None else check_rate("fs", fs)
     uv = uv_per_value(units, gain)
@@ -119,7 +114,10 @@ def _from_array(
     names = _names(table, roles, given)
     notes = (*order_notes, *clock_notes, *roles.notes(table.names), *columns.notes)
     values = [columns.values[k] for k in rows]
-    if uv is None and columns.names:
+    if uv is not None:
+        said = f"units {units}" if gain is None else f"gain {gain:g}"
+        notes += unit_note(said, uv[0], [(table.names[k], table.unit(k)) for k in roles.leads])
+    elif columns.names:
         uv = _named_units(table, roles.leads)
     if all(v.dtype == np.int16 for v in values) and (uv is None or len(set(uv)) == 1):
         samples = _with_gaps_int16(_in_place(columns, values, rows), position)

@@ -7,12 +7,13 @@ All leads share one scale. Integers that fit keep their values. Otherwise an off
 then the scale is made coarser or finer; both are reported in ``Recording.notes``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from beatwire.recordings.columns.names import UV_PER
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import F64, I16
 from beatwire.tables import array_module
@@ -27,6 +28,7 @@ _FEWEST_USUAL_STEPS = 50  # of an ordinary stretch; below, rare values far outsi
 _RARE = 0.5  # of the values of a lead
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
+_SAME_UNIT = 1e-3  # microvolts per value that differ by less are one
 _HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
 _DEVICE_BLOCK = 1 << 24  # the same on a GPU: a block of float64 is 128 MiB
 _TIE = 1e-6  # parsers differ in the last bit: a value this close below a half is rounded up on every backend
@@ -237,6 +239,17 @@ def unit_guess(ranges: Sequence[ValueRange]) -> tuple[float, str | None]:
     if sizes and max(sizes) < _PLAUSIBLE_MV[0]:
         return 0.0, "the numbers are too small for millivolts"
     return 1000.0, None
+
+
+def unit_note(given: str, uv_per_value: float, named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a note on columns, by name and unit, that state another unit than the one that is given, which counts.
+
+    >>> unit_note("--gain 200", 5.0, [("II (mV)", "mv"), ("V1 (adu)", "adu")])
+    ("--gain 200 counts, not the unit of 'II (mV)'",)
+    """
+    stated = [(name, UV_PER[unit]) for name, unit in named if unit in UV_PER]
+    other = ", ".join(repr(name) for name, uv in stated if abs(uv_per_value / uv - 1) > _SAME_UNIT)
+    return (f"{given} counts, not the unit of {other}",) if other else ()
 
 
 def _median(column: Any) -> float:

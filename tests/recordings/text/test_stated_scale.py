@@ -11,6 +11,7 @@ from beatwire.recordings.text.stated_scale import StatedScale
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import heart
 
 COUNTS = ("adu", "LSB", "counts", "units", "bit", "ADC units", "digit", "code")
 VOLTS = {"nV": 1e-3, "uV": 1.0, "\u00b5V": 1.0, "mV": 1e3, "V": 1e6, "microvolts": 1.0, "millivolt": 1e3}
@@ -22,6 +23,7 @@ COUNTS_A_VOLT = (
     "gain: {n} {c}/{v}", "1 {v} = {n} {c}", "{c} per {v}: {n}", "Gain ({c}/{v});{n}", "gain,{n},{c}/{v}",
     "ADC gain = {n} /{v}", "Gain [1/{v}]: {n}",
 )  # fmt: skip
+UV = np.round(heart(250.0) * 1000)
 SIGNS = ("", "# ", "% ", "// ")
 
 
@@ -118,3 +120,24 @@ def _read(folder: Path, head: list[str], has_names: bool = True, name: str = "ec
     names = [f"time_s,{name}"] if has_names else []
     (folder / "a.csv").write_text("\n".join([*head, *names, *rows]) + "\n")
     return as_recording(folder / "a.csv")
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    stated=st.sampled_from(sorted(VOLTS)), given_uv=st.sampled_from([1e-3, 1.0, 5.0, 1e3, 1e6]),
+    way=st.sampled_from(["file", "table", "units"]), form=st.sampled_from(["II ({})", "II [{}]"]),
+)  # fmt: skip
+def test_a_gain_or_a_unit_that_contradicts_the_name_of_a_column_counts_and_is_said(
+    stated: str, given_uv: float, way: str, form: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    values, name = np.round(UV / given_uv, 6), form.format(stated)
+    units = {1e-3: "nV", 1.0: "uV", 1e3: "mV", 1e6: "V"}.get(given_uv) if way == "units" else None
+    options = {"units": units} if units else {"gain": 1000.0 / given_uv}
+    source: object = {name: values}
+    if way == "file":
+        source = tmp_path_factory.getbasetemp() / "gain.csv"
+        np.savetxt(source, values, header=name, comments="", fmt="%.7g")
+    recording = as_recording(source, 250.0, **options)
+    assert np.ptp(recording.samples.astype(float)) * recording.uv_per_unit == pytest.approx(np.ptp(UV), rel=0.02)
+    said = [note for note in recording.notes if f"counts, not the unit of {name!r}" in note]
+    assert len(said) == (VOLTS[stated] != given_uv)

@@ -34,7 +34,7 @@ from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, sp
 from beatwire.recordings.text.layout import Layout, read_layout
 from beatwire.recordings.text.strays import without_strays
 from beatwire.recordings.text.turned import leads_in_columns
-from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
+from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, unit_note, value_ranges
 from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks, rows_of
 
@@ -264,9 +264,10 @@ def _uv_per_value(
     layout: Layout, leads: Sequence[int], ranges: list[ValueRange], gain: float | None
 ) -> tuple[list[float], tuple[str, ...]]:
     """Return the microvolts per value of each lead, 0 if not calibrated, and notes."""
-    if gain is not None:
-        return [1000.0 / gain] * len(leads), ()
     units = [unit_of(layout.names[k], layout.units[k]) or layout.unit for k in leads]
+    if gain is not None:
+        named = zip((layout.names[k] for k in leads), units, strict=True)
+        return [1000.0 / gain] * len(leads), unit_note(f"--gain {gain:g}", 1000.0 / gain, named)
     if all(unit in UV_PER for unit in units):
         return [UV_PER[unit] for unit in units], ()
     uv, why = unit_guess(ranges)
