@@ -24,6 +24,7 @@ from beatwire.recordings.columns.count import beside_clock, positions_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import UV_PER, is_quantity, is_time_name, is_unscaled, without_unit
+from beatwire.recordings.columns.parts import split_clock, with_parts
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
@@ -191,6 +192,7 @@ def _roles(
         if index is not None and is_time_name(columns.index_name):
             times_of(place, index, columns.index_name, columns.index_kind, fs)  # says where it falls
         table = Table(tuple(names), values, units)
+    table = with_parts(table, split_clock(table))
     if columns.names or len(table.names) > rows:
         if len(table.names) > 1 or columns.kinds[0]:
             return table, roles_of(place, table, column=column, fs=fs)

@@ -25,6 +25,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.codes import without_codes
 from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
 from beatwire.recordings.columns.names import UV_PER, is_unscaled, unit_of, without_unit
+from beatwire.recordings.columns.parts import split_clock, with_parts
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.columns.roworder import row_order
@@ -148,8 +149,10 @@ def _text_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
     )  # fmt: skip
+    split: tuple[int, ...] | None = None
     for table in tables:
-        read = _Read.of(layout, table)
+        read = _Read.of(layout, table, split)
+        split = read.split
         if roles is None:
             notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
@@ -175,14 +178,18 @@ def _text_blocks(
 
 @dataclass(frozen=True)
 class _Read:
-    """The columns of a file as they were read, and as numbers: dates and clock times are seconds."""
+    """The columns of a file as they were read, and as numbers: dates and clock times are seconds.
+
+    ``split`` are the columns of a clock in two of them.
+    """
 
     layout: Layout
     written: list[Column]
     table: Table
+    split: tuple[int, ...]
 
     @staticmethod
-    def of(layout: Layout, written: list[Column]) -> _Read:
+    def of(layout: Layout, written: list[Column], split: tuple[int, ...] | None = None) -> _Read:
         """Return the columns of a file as numbers; text remains None."""
         columns: list[Any] = []
         units = [*layout.units]
@@ -193,7 +200,9 @@ class _Read:
             if dates is not None:
                 values, units[k] = dates, "s"
             columns.append(values)
-        return _Read(layout, written, Table(layout.names, columns, tuple(units), layout.sensors))
+        table = Table(layout.names, columns, tuple(units), layout.sensors)
+        split = split_clock(table) if split is None else split
+        return _Read(layout, written, with_parts(table, split), split)
 
 
 def _in_order(
@@ -204,7 +213,7 @@ def _in_order(
     if rows is None:
         return written, read, ()
     written = [rows_of(column, rows) for column in written]
-    return written, _Read.of(layout, written), notes
+    return written, _Read.of(layout, written, read.split), notes
 
 
 def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
