@@ -158,13 +158,11 @@ def test_a_port_that_is_not_there_is_away_and_one_of_another_speed_is_one_line()
 @pytest.mark.parametrize(("name", "uv"), [("ecg_raw", 0.0), ("ecg_counts", 0.0), ("ecg_mV", 1000.0), ("ecg", None)])
 def test_a_unit_in_a_name_is_a_voltage_or_not_calibrated(name: str, uv: float | None) -> None:
     reader = serial_port.SerialReader("/dev/none", 115_200, Options())
-    reader._names = ["time_ms", name]
-    described = reader._learn("serial:/dev/none", [[f"{4 * k}", f"{MV[k]:.4f}"] for k in range(500)])
+    described = reader._learn("serial:/dev/none", [f"{4 * k},{MV[k]:.4f}" for k in range(500)], f"time_ms,{name}")
     assert (described.uv, described.leads) == (uv, (name,))
 
 
 def test_leads_of_two_units_are_refused() -> None:
     reader = serial_port.SerialReader("/dev/none", 115_200, Options())
-    reader._names = ["I_mV", "II_uV"]
     with pytest.raises(UserError, match="expected leads of one unit; got 'I_mV', 'II_uV'"):
-        reader._learn("serial:/dev/none", [[f"{MV[k]:.4f}", f"{1000 * MV[k]:.1f}"] for k in range(500)])
+        reader._learn("serial:/dev/none", [f"{MV[k]:.4f},{1000 * MV[k]:.1f}" for k in range(500)], "I_mV,II_uV")

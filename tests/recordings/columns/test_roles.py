@@ -142,6 +142,18 @@ def test_names_are_a_preference_among_signals() -> None:
     assert roles_of("x", Table(("HR", "II"), [ecg, other]), column="HR").leads == (0,)
 
 
+@given(
+    rises=st.lists(st.integers(0, 2499), min_size=1, max_size=900), is_first=st.booleans(),
+    step=st.sampled_from([1.0, 0.1, 0.001]), name=st.sampled_from(["HR", "bpm", "temp", "resp", "SpO2", "acc_x"]),
+)  # fmt: skip
+def test_another_quantity_that_only_rises_is_no_clock(rises: list[int], is_first: bool, step: float, name: str) -> None:
+    slow = 36.5 + step * np.searchsorted(sorted(rises), np.arange(2500), "right")
+    columns = [ecg_of(250.0, 10, 0), slow]
+    names, columns = ((name, "ecg"), columns[::-1]) if is_first else (("ecg", name), columns)
+    roles = roles_of("x", Table(names, columns))
+    assert (roles.clock, roles.count, roles.leads) == (None, None, (int(is_first),))
+
+
 @pytest.mark.parametrize("gone", [slice(0, 60), slice(450, 452), slice(840, 900)])
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_what_is_infinite_for_a_while_is_no_value_and_no_warning(gone: slice, value: float) -> None:

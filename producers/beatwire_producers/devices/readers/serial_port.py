@@ -5,7 +5,6 @@ a clock, a count, or something else. A line of names before them is used. A line
 of the AD8232) or one that is garbled is a sample without a value. Text before the first numbers is left out.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,11 +12,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 import serial
 from beatwire.errors import UserError
-from beatwire.recordings.columns.names import PER_SECOND, time_unit, without_unit
+from beatwire.recordings.columns.behaviour import typical_step
+from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, without_unit
 from beatwire.recordings.columns.roles import Table, risen, roles_of
-from beatwire.records import F64
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.readers.serial_lines import OFF, Lines, has_names, is_row
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.devices.turns import Turns
@@ -27,11 +27,8 @@ _BAUD = 115_200
 _LEARN_LINES, _LEARN_S = 256, 2.0  # lines from which the columns are known, and seconds
 _SILENT_S = 5.0
 _LONGEST_LINE = 4096  # bytes without an end of line: no lines at all
-_OFF = "!"
 _NEAR_TURN = 256  # lines that may be missing where a count begins again
 _MOST = 2.0**31  # of a value: what is larger is no sample
-_LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
-_SPLIT = re.compile(r"\s*[,;\t]\s*|\s+")
 
 
 class SerialReader:
@@ -43,18 +40,24 @@ class SerialReader:
         The port, or an address of pyserial; bits per second.
     options
         What the user says.
+
+    Attributes
+    ----------
+    notes : list of str
+        What is not used of lines.
     """
 
     def __init__(self, port: str, baud: int, options: Options) -> None:
         self._port, self._baud, self._options = port, baud, options
         self._serial: Any = None
         self._rest = b""
-        self._early: list[tuple[list[str], float]] = []
-        self._names: list[str] = []
+        self._early: list[tuple[str, float]] = []
+        self._lines = Lines()
         self._leads: list[int] = []
         self._clock: tuple[int, float] | None = None  # column, and its units per second
         self._count: int | None = None
         self._turns = Turns()
+        self.notes: list[str] = []
 
     def describe(self) -> Description:
         """Open the port, and read until the columns are known."""
@@ -63,54 +66,45 @@ class SerialReader:
             self._serial = serial.serial_for_url(self._port, self._baud, timeout=0.02)
         except (serial.SerialException, OSError, ValueError) as error:
             raise DeviceAwayError(str(error)) from error
-        self._rest, self._early, self._names = b"", [], []
+        self._rest, self._early = b"", []
         self._turns = Turns()
-        rows: list[list[str]] = []
+        before = ""
         began_s = heard_s = arrival_s()
         skipped, last = False, ""
-        while len(rows) < _LEARN_LINES or arrival_s() - began_s < _LEARN_S:
-            for line in self._lines():
+        while len(self._early) < _LEARN_LINES or arrival_s() - began_s < _LEARN_S:
+            for line in self._come():
                 heard_s, last = arrival_s(), line
                 if not skipped:
                     skipped = True  # the first line may have begun before the port was opened
-                    if not _names_of(line):
+                    if not has_names(line):
                         continue
-                cells = _cells(line)
-                if _is_row(cells):
-                    if rows and len(cells) != len(rows[0]) and cells != [_OFF]:
-                        continue
-                    self._names = _labels(line) or self._names
-                    rows.append(cells)
-                    self._early.append((cells, heard_s))
-                elif not rows and _names_of(line):
-                    self._names = cells
+                if is_row(line):
+                    self._early.append((line, heard_s))
+                elif not self._early and has_names(line):
+                    before = line
             if arrival_s() - heard_s > _SILENT_S:
                 raise DeviceAwayError("no line has come")
             if arrival_s() - began_s > 4 * _LEARN_S:
-                if len(rows) > 16:
+                if len(self._early) > 16:
                     break  # a slow device
                 raise DeviceAwayError(f"expected lines of numbers; got {last[:40]!r}")
-        return self._learn(where, rows)
+        return self._learn(where, [line for line, _ in self._early], before)
 
-    def _learn(self, where: str, rows: list[list[str]]) -> Description:
-        width = max(map(len, rows))
-        values = _numbers([row for row in rows if row != [_OFF]], width)
+    def _learn(self, where: str, lines: list[str], before: str = "") -> Description:
+        width = self._lines.learn(where, lines, before)
+        rows = [self._lines.cells(line) for line in lines]
+        values = self._lines.numbers([row for row in rows if len(row) == width and row != [OFF]], width)
         if len(values) < 3:
             values = np.zeros((3, width))
-        names = self._names if len(self._names) == width else ([f"{k}" for k in range(width)] if width > 1 else ["ECG"])
+        names = self._lines.names or ([f"{k}" for k in range(width)] if width > 1 else ["ECG"])
         options = self._options
         table = Table(tuple(names), [values[:, k] for k in range(width)])
         roles = roles_of(where, table, column=options.column, fs=options.fs)
-        self._leads, self._clock, self._count = list(roles.leads), None, roles.count
-        rate_hz = options.fs
-        if roles.clock is not None:
-            column = risen(values[:, roles.clock])
-            step = float(np.median(np.diff(column)))
-            unit = time_unit(names[roles.clock], table.unit(roles.clock), step, options.fs)
-            if unit is None:
-                self._count = roles.clock
-            else:
-                self._clock = roles.clock, PER_SECOND[unit]
+        self.notes += [f"{where}: {note}" for note in roles.notes(names)]
+        self._leads, self._clock, self._count = list(roles.leads), None, None
+        for k in (roles.count, roles.clock):
+            if k is not None:
+                self._place_by(where, table, k, is_count=k == roles.count)
         try:
             scales = {stated_uv(table.unit(k), names[k]) for k in self._leads} if options.uv is None else {options.uv}
         except ValueError as error:
@@ -120,7 +114,23 @@ class SerialReader:
             raise UserError(f"{where}: expected leads of one unit; got {got} (--column)")
         stream = options.stream or pseudonym(self._port.rsplit("/", 1)[-1])
         uv = scales.pop() if len(scales) == 1 else None
-        return Description(stream, tuple(without_unit(names[k]) for k in self._leads), rate_hz, uv)
+        return Description(stream, tuple(without_unit(names[k]) for k in self._leads), options.fs, uv)
+
+    def _place_by(self, where: str, table: Table, k: int, *, is_count: bool) -> None:
+        """Place lines by a column that rises; without a name of a time it has to do so in most lines."""
+        name, column = table.names[k], table.columns[k]
+        column = risen(column[np.isfinite(column)])
+        is_named = is_time_name(name) or table.unit(k) in PER_SECOND
+        if not is_named and np.median(np.diff(column)) == 0:  # so does a breath for two seconds
+            self.notes.append(
+                f"{where}: not used: {name!r} rises, but not in most lines (time in its name makes it one)"
+            )
+            return
+        unit = None if is_count else time_unit(name, table.unit(k), typical_step(column), self._options.fs)
+        if unit is None:
+            self._count = k
+        else:
+            self._clock = k, PER_SECOND[unit]
 
     def packets(self) -> Iterator[Packet | None]:
         """Yield the lines that came together as a packet."""
@@ -128,14 +138,14 @@ class SerialReader:
         begin = 0
         for k in range(1, len(early) + 1):  # lines that were read together
             if k == len(early) or early[k][1] != early[begin][1]:
-                yield from self._packets_of([cells for cells, _ in early[begin:k]], early[begin][1])
+                yield from self._packets_of([line for line, _ in early[begin:k]], early[begin][1])
                 begin = k
         heard_s = arrival_s()
         while True:
-            rows = [_cells(line) for line in self._lines()]
-            if rows:
+            lines = self._come()
+            if lines:
                 heard_s = arrival_s()
-                yield from self._packets_of(rows, heard_s)
+                yield from self._packets_of(lines, heard_s)
             else:
                 yield None
             if arrival_s() - heard_s > _SILENT_S:
@@ -146,7 +156,7 @@ class SerialReader:
         if self._serial is not None:
             self._serial.close()
 
-    def _lines(self) -> list[str]:
+    def _come(self) -> list[str]:
         """Return the lines that have come, without their ends."""
         try:
             came = self._serial.read(max(1, self._serial.in_waiting))
@@ -160,7 +170,7 @@ class SerialReader:
             )
         return [line.decode("utf-8", "replace").strip() for line in lines if line.strip()]
 
-    def _packets_of(self, rows: list[list[str]], now_s: float) -> Iterator[Packet]:
+    def _packets_of(self, lines: list[str], now_s: float) -> Iterator[Packet]:
         """Yield packets of lines in which the contact does not change, and whose clock leaves nothing out."""
         needed = max(
             [
@@ -169,9 +179,9 @@ class SerialReader:
                 *([self._count] if self._count is not None else []),
             ]
         )
-        width = needed + 1
-        values = _numbers([row if len(row) >= width else [] for row in rows], width)
-        off = np.array([row == [_OFF] for row in rows])
+        width, rows = needed + 1, [self._lines.cells(line) for line in lines]
+        values = self._lines.numbers([row if len(row) >= width else [] for row in rows], width)
+        off = np.array([row == [OFF] for row in rows])
         samples = values[:, self._leads]
         samples[np.abs(samples) >= _MOST] = np.nan
         if bool((samples == np.rint(samples)).all()):
@@ -193,59 +203,6 @@ class SerialReader:
                 float(time) if np.isfinite(time) else None, int(count) if np.isfinite(count) else None,
                 (1 << len(self._leads)) - 1 if bool(off[begin]) else 0,
             )  # fmt: skip
-
-
-def _cells(line: str) -> list[str]:
-    """Return the cells of a line without the names before values that the plotter of Arduino reads.
-
-    >>> _cells("12, 3.5"), _cells("ecg:512 resp:3"), _cells("!")
-    (['12', '3.5'], ['512', '3'], ['!'])
-    """
-    return [_LABEL.sub("", cell) for cell in _split(line)]
-
-
-def _labels(line: str) -> list[str]:
-    """Return the names before the values of a line; none if a value has none.
-
-    >>> _labels("ecg:512, HR: 71"), _labels("ecg:512,3")
-    (['ecg', 'HR'], [])
-    """
-    found = [_LABEL.match(cell) for cell in _split(line)]
-    return [label[1] for label in found if label] if all(found) else []
-
-
-def _split(line: str) -> list[str]:
-    return [cell for cell in _SPLIT.split(re.sub(r"([:=])\s+", r"\1", line.strip().strip(",;"))) if cell]
-
-
-def _is_row(cells: list[str]) -> bool:
-    return cells == [_OFF] or (bool(cells) and all(_is_number(cell) for cell in cells))
-
-
-def _names_of(line: str) -> bool:
-    """Return True if a line can be one of names: words, none of which is a number."""
-    cells = _cells(line)
-    return bool(cells) and cells != [_OFF] and all(re.match(r"[^\W\d]", cell) for cell in cells)
-
-
-def _is_number(text: str) -> bool:
-    """Return True for a number; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers too."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(rows: list[list[str]], width: int) -> F64:
-    """Return the numbers of rows, float64 [rows, width]; NaN where there is none."""
-    values = np.full((len(rows), width), np.nan)
-    for k, row in enumerate(rows):
-        for c, cell in enumerate(row[:width]):
-            if _is_number(cell):
-                values[k, c] = float(cell)
-    values[np.isinf(values)] = np.nan
-    return values
 
 
 def open_reader(text: str, options: Options) -> SerialReader:

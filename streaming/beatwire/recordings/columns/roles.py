@@ -193,8 +193,9 @@ def _clock_and_count(
         is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
         is_cycle = found[k] is Behaviour.TURNS and not named  # the phase of a heartbeat rises evenly too
         is_phase = is_cycle and rate_hz is not None and turn_of(table.columns[k]) not in CLOCK_TURNS
-        if is_phase or (is_other and (not usable or not agrees or is_cycle)):
-            continue  # so does a temperature
+        is_measured = table.is_quantity(k) and not named  # a temperature rises evenly for a while, too
+        if is_phase or is_measured or (is_other and (not usable or not agrees or is_cycle)):
+            continue
         if rate_hz is None:
             counts.append(k)
         else:

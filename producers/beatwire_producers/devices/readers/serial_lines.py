@@ -1,0 +1,127 @@
+"""Lines of a serial port: the cells of each, and their numbers.
+
+In:  lines, text
+Out: cells, and numbers, float64 [rows, columns]
+
+A comma parts columns, or it is a decimal sign: the first lines show which, by the rules for text files
+(``beatwire.recordings.text.dialect``).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from beatwire.errors import UserError
+from beatwire.recordings.text.dialect import dialect_of, is_comma_twice
+from beatwire.records import F64
+
+OFF = "!"  # a lead is off
+_LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
+_PARTED = re.compile(r"\s*[,;|\t]\s*|\s+")
+_PARTED_BUT_BY_COMMAS = re.compile(r"\s*[;|\t]\s*|\s+")
+_JUDGED = 512  # lines
+
+
+class Lines:
+    """How the lines of a port are read.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns; empty if the lines say none.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._decimal = "."
+
+    def learn(self, where: str, lines: Sequence[str], before: str = "") -> int:
+        """Learn from lines of numbers, and the line of names before them; return the number of columns.
+
+        Raises
+        ------
+        UserError
+            A comma is both the decimal sign and between the columns.
+        """
+        rows = [_unlabelled(line) for line in lines[:_JUDGED] if line != OFF]
+        dialect = dialect_of(rows, before if "," in before else "") if rows else None  # one word may be no name
+        if dialect is not None and is_comma_twice(rows, dialect):
+            raise UserError(
+                f"{where}: expected a delimiter other than the decimal sign; got {lines[-1][:40]!r}, in which a comma "
+                "seems to be both"
+            )
+        self._decimal = "." if dialect is None else dialect.decimal
+        widths = Counter(len(self.cells(line)) for line in lines if line != OFF)
+        width = widths.most_common(1)[0][0] if widths else 1
+        labels = (self._labels(line) for line in reversed(lines))
+        named = next(filter(None, labels), []) or self.cells(before)
+        self.names = named if len(named) == width else []
+        return width
+
+    def cells(self, line: str) -> list[str]:
+        """Return the cells of a line without the names before values that the plotter of Arduino reads.
+
+        >>> Lines().cells("12, 3.5"), Lines().cells("ecg:512 resp:3"), Lines().cells("!")
+        (['12', '3.5'], ['512', '3'], ['!'])
+        """
+        return [_LABEL.sub("", cell) for cell in self._split(line)]
+
+    def numbers(self, rows: Sequence[Sequence[str]], width: int) -> F64:
+        """Return the numbers of rows of cells, float64 [rows, width]; NaN where there is none."""
+        values = np.full((len(rows), width), np.nan)
+        for k, row in enumerate(rows):
+            for c, cell in enumerate(row[:width]):
+                text = cell.replace(",", ".") if self._decimal == "," else cell
+                if _is_number(text):
+                    values[k, c] = float(text)
+        values[np.isinf(values)] = np.nan
+        return values
+
+    def _labels(self, line: str) -> list[str]:
+        """Return the names before the values of a line; none if a value has none.
+
+        >>> Lines()._labels("ecg:512, HR: 71"), Lines()._labels("ecg:512,3")
+        (['ecg', 'HR'], [])
+        """
+        found = [_LABEL.match(cell) for cell in self._split(line)]
+        return [label[1] for label in found if label] if all(found) else []
+
+    def _split(self, line: str) -> list[str]:
+        parted = _PARTED_BUT_BY_COMMAS if self._decimal == "," else _PARTED
+        return [cell for cell in parted.split(_joined(line)) if cell]
+
+
+def is_row(line: str) -> bool:
+    """Return True for a line of numbers, whatever a comma is in it, or for one that says that a lead is off."""
+    cells = Lines().cells(line)
+    return cells == [OFF] or (bool(cells) and all(map(_is_number, cells)))
+
+
+def has_names(line: str) -> bool:
+    """Return True if a line can be one of names: words, none of which is a number."""
+    cells = Lines().cells(line)
+    return bool(cells) and cells != [OFF] and all(re.match(r"[^\W\d]", cell) for cell in cells)
+
+
+def _joined(line: str) -> str:
+    """Return a line without blanks behind labels, and without a delimiter at its end."""
+    return re.sub(r"([:=])\s+", r"\1", line.strip().strip(",;|"))
+
+
+def _unlabelled(line: str) -> str:
+    """Return a line without the names before its values.
+
+    >>> _unlabelled("ecg: 0,512, HR: 71")
+    '0,512, 71'
+    """
+    return re.sub(r"(^|[\s,;|])[^\W\d]\w*[:=](?=[-+.\d!])", r"\1", _joined(line))
+
+
+def _is_number(text: str) -> bool:
+    """Return True for a number; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers too."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

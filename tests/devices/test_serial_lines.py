@@ -1,0 +1,76 @@
+"""Lines of a serial port, however they are written: the numbers that were printed are those that are read."""
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.recordings.synthetic.person import synthetic_recording
+from beatwire_producers.devices.readers import serial_port
+from beatwire_producers.devices.readers.serial_lines import Lines, is_row
+from beatwire_producers.devices.sources import Options
+from hypothesis import given
+from hypothesis import strategies as st
+
+RECORDING = synthetic_recording("synthetic:seconds=4,seed=1,leads=3", rate_hz=250.0)
+MV = RECORDING.samples * RECORDING.uv_per_unit / 1000.0
+CLOCKS = {"ms": lambda k: 4 * k, "n": lambda k: k, "byte": lambda k: k % 256}
+
+
+@given(
+    leads=st.integers(1, 3),
+    scale=st.sampled_from([(100.0, 512.0, 0), (8e5, 8e6, 0), (1.0, 0.0, 2), (1.0, 0.0, 4), (1.0, 1.5, 3)]),
+    decimal=st.sampled_from(".,"),
+    separator=st.sampled_from([",", ", ", ";", "; ", "\t", " ", "|"]),
+    clock=st.sampled_from(["", *CLOCKS]),
+    is_short=st.booleans(),
+    is_labelled=st.booleans(),
+    before=st.sampled_from(["", "boot", "boot ok"]),
+)
+def test_numbers_are_read_as_printed(
+    leads: int, scale: tuple[float, float, int], decimal: str, separator: str, clock: str, is_short: bool,
+    is_labelled: bool, before: str,
+) -> None:  # fmt: skip
+    gain, offset, digits = scale
+    if decimal == "," and "," in separator:
+        separator = ";"
+    columns = [*([[CLOCKS[clock](k) for k in range(MV.shape[1])]] if clock else []), *(MV[:leads] * gain + offset)]
+    printed = [[f"{v:.{digits if k >= bool(clock) else 0}f}" for v in column] for k, column in enumerate(columns)]
+    if is_short:  # as printf writes them with %g
+        printed = [[v.rstrip("0").rstrip(".") if "." in v else v for v in column] for column in printed]
+    labels = [f"x{k}: " if is_labelled else "" for k in range(len(columns))]
+    rows = [
+        [label + v.replace(".", decimal) for label, v in zip(labels, row, strict=True)]
+        for row in zip(*printed, strict=True)
+    ]
+    text = [separator.join(row) for row in rows]
+    assert all(map(is_row, text))
+    lines = Lines()
+    assert lines.learn("serial", text, before) == len(columns)
+    found = lines.numbers([lines.cells(line) for line in text], len(columns))
+    np.testing.assert_array_equal(found, np.array(printed, float).T)
+    if is_labelled:
+        assert lines.names == [label[:-2] for label in labels]
+
+
+def test_a_comma_that_is_both_is_refused() -> None:
+    text = [", ".join(f"{v:.4f}".replace(".", ",") for v in row) for row in MV[:2].T]
+    with pytest.raises(
+        UserError, match=r"serial:/dev/x: expected a delimiter other than .*; got '.*', in which a comma"
+    ):
+        Lines().learn("serial:/dev/x", text)
+
+
+def test_columns_that_are_no_leads_are_said() -> None:
+    reader = serial_port.SerialReader("/dev/x", 115_200, Options())
+    reader._learn("serial:/dev/x", [f"{v:.4f};{72 + k // 300}" for k, v in enumerate(MV[0])], "ecg_mV;HR")
+    assert reader.notes == ["serial:/dev/x: left out: 'HR' (another clock or count)"]
+
+
+@given(turns=st.lists(st.integers(0, 999), min_size=1, max_size=60), name=st.sampled_from(["", "HR", "resp", "temp"]))
+def test_what_rises_slowly_is_no_place(turns: list[int], name: str) -> None:
+    values = np.searchsorted(sorted(turns), np.arange(MV.shape[1]), "right")
+    lines = [f"{v:.4f};{72 + slow}" for v, slow in zip(MV[0], values, strict=True)]
+    reader = serial_port.SerialReader("/dev/x", 115_200, Options())
+    described = reader._learn("serial:/dev/x", lines, f"ecg_mV;{name}" if name else "")
+    assert described.leads == ("ecg_mV" if name else "0",)
+    assert (reader._clock, reader._count) == (None, None)
+    assert len(reader.notes) == 1
