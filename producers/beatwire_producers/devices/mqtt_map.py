@@ -5,7 +5,7 @@ A message is a packet of samples, in one of two forms. The query of the address 
 ========== =========================================================================================
 name       meaning
 ========== =========================================================================================
-samples    JSON: name of the samples, a list or one list a lead (default ``samples``)
+samples    JSON: name of the samples: a list, one a lead or one a moment (default ``samples``)
 count      JSON: name of the index of the first sample, or of the number of the packet (default ``count``); packed:
            not used
 time       JSON: name of the time of the first sample: seconds to nanoseconds since 1970 or since the device began, or
@@ -13,7 +13,9 @@ time       JSON: name of the time of the first sample: seconds to nanoseconds si
 battery    JSON: name of the charge, percent (default ``battery``)
 contact    JSON: name of the contact, true or false (default ``contact``)
 id         JSON: name of what tells the devices of one topic apart; each is a stream of its own
-format     ``json`` (default), ``int16`` or ``int16be``: packed samples, all leads of one moment together
+lists      JSON: what a list of ``samples`` is: ``leads`` or ``moments``; found out, if it is not said
+format     ``json`` (default); packed samples, all leads of one moment together: ``int16``, ``uint16``, ``int24``,
+           ``int32`` or ``float32``, and the same with ``be`` behind it for the other order of bytes
 header     packed: fields before the samples, such as ``count:u32,time_ms:u64,skip:u8``
 rate       sampling rate, Hz; JSON: ``rate_hz`` of the messages comes first
 leads      names, separated by commas; JSON: ``leads`` of the messages comes first
@@ -38,6 +40,7 @@ from beatwire.recordings.leads import find_leads
 
 from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
 from beatwire_producers.devices.mqtt_packed import LAYOUTS, TIMES, PackedMessages
+from beatwire_producers.devices.mqtt_shape import LEADS, MOMENTS, Shapes
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
@@ -46,7 +49,7 @@ from beatwire_producers.feeds import pseudonym
 PASSWORD = "BEATWIRE_MQTT_PASSWORD"  # noqa: S105  the name of a variable
 _DEFAULTS = {
     "samples": "samples", "count": "count", "time": "time", "battery": "battery", "contact": "contact",
-    "id": "", "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
+    "id": "", "lists": "", "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
 }  # fmt: skip
 _FORMATS = ("json", *LAYOUTS)
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
@@ -94,6 +97,7 @@ def parse_address(source: str) -> Address:
     chosen = _DEFAULTS | given
     for name, good, expected in (
         ("format", chosen["format"] in _FORMATS, ", ".join(_FORMATS)),
+        ("lists", chosen["lists"] in ("", LEADS, MOMENTS), f"{LEADS} or {MOMENTS}"),
         ("qos", chosen["qos"] in ("0", "1", "2"), "0, 1 or 2"),
         ("rate", not chosen["rate"] or _number(chosen["rate"]) is not None, "a number of Hz"),
         ("uv", not chosen["uv"] or _number(chosen["uv"]) is not None, "microvolts"),
@@ -149,9 +153,11 @@ class Decoder:
         self._messages: JsonMessages | PackedMessages = (
             JsonMessages(address.map)
             if layout == "json"
-            else PackedMessages(LAYOUTS[layout], address.map["header"], max(1, len(leads)))
+            else PackedMessages(layout, address.map["header"], max(1, len(leads)))
         )
         self.notes = self._messages.notes
+        self._shapes = Shapes(address.map["lists"], self.notes.append) if layout == "json" else None
+        self._stated: dict[str, int] = {}  # stream -> the leads that its messages named last
         self._known_leads: dict[str, tuple[str, ...]] = {}  # stream -> the leads of its last message
         self._taken: dict[tuple[str, ...], list[int]] = {}  # leads -> those to take
         self._described: dict[str, Description] = {}  # stream -> what was described last
@@ -175,6 +181,9 @@ class Decoder:
         get, time_s, device = fields.get, _seconds(fields), fields.get("id", "")
         of = f"{topic} {device}" if device else topic
         stream = self._streams.get(of) or self._stream(topic, device, of)
+        stated = self._stated[stream] = len(get("leads", ())) or self._stated.get(stream, len(self._leads))
+        if self._shapes is not None:
+            samples = self._shapes.of_leads(stream, samples, stated)
         leads = self._leads_of(stream, fields, len(samples))
         lead_off, contact = get("lead_off", 0) & ((1 << len(samples)) - 1), get("contact")
         if self._options.column is not None:

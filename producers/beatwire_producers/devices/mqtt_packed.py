@@ -1,24 +1,28 @@
 """Packed messages of MQTT: fields, then the samples of all leads, moment by moment.
 
 In:  payloads, and the fields before the samples (``mqtt_map``)
-Out: fields with checked values, samples int16 [leads, n], and a note on an order of bytes that seems to be the other
-State: how much the first samples change, in both orders of their bytes
+Out: fields with checked values, samples [leads, n], and a note on a format that seems to be another
+State: how much the first samples change, in this format and in those that look like it
 """
 
 import json
 import math
 import struct
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from beatwire.errors import UserError, shown
 
 from beatwire_producers.devices.mqtt_json import UnreadableError
 
-LAYOUTS = {"int16": "<i2", "int16be": ">i2"}
+_SIZES = {"int16": 2, "uint16": 2, "int24": 3, "int32": 4, "float32": 4}  # bytes
+_ORDERS: dict[str, Literal["<", ">"]] = {"": "<", "be": ">"}
+LAYOUTS = tuple(f"{kind}{order}" for kind in _SIZES for order in _ORDERS)
+_ALIKE = (("int16", "uint16"), ("int24",), ("int32",), ("float32",))  # kinds that may be taken for one another
 TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
 _FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-_JUDGED, _ROUGHER = 1000, 8.0  # samples; by so much the other order of bytes changes them less
+_JUDGED, _ROUGHER = 1000, 8.0  # samples; by so much another format changes them less
+_PLAUSIBLE = 1e-9, 1e12  # decimals of any unit
 
 
 class PackedMessages:
@@ -26,8 +30,8 @@ class PackedMessages:
 
     Parameters
     ----------
-    dtype
-        Of a sample, as NumPy writes it.
+    layout
+        Of a sample: one of ``LAYOUTS``; ``be``: its most significant byte is the first.
     header
         The fields before the samples, ``NAME:TYPE,...``.
     leads
@@ -36,7 +40,7 @@ class PackedMessages:
     Attributes
     ----------
     notes : list of str
-        A note on the order of bytes.
+        A note on the format.
 
     Raises
     ------
@@ -44,11 +48,14 @@ class PackedMessages:
         The header names what is unknown.
     """
 
-    def __init__(self, dtype: str, header: str, leads: int) -> None:
+    def __init__(self, layout: str, header: str, leads: int) -> None:
         self.notes: list[str] = []
-        self._dtype, self._leads = dtype, leads
+        self._layout, self._leads = layout, leads
         self._names: list[str] = []
-        self._judged, self._change, self._swapped = 0, 0.0, 0.0
+        kind = layout.removesuffix("be")
+        alike = next(kinds for kinds in _ALIKE if kind in kinds)
+        self._judged, self._change = 0, {f"{one}{order}": 0.0 for one in alike for order in _ORDERS}
+        self._size = _SIZES[kind]
         codes = []
         for part in filter(None, header.split(",")):
             name, _, kind = part.partition(":")
@@ -57,7 +64,7 @@ class PackedMessages:
                 raise UserError(f"feed mqtt: expected header=NAME:TYPE,... with {known}; got {part!r}")
             self._names.append(name)
             codes.append(_FIELDS[kind])
-        self._header = struct.Struct(dtype[0] + "".join(codes))
+        self._header = struct.Struct(_ORDERS[layout.removeprefix(kind)] + "".join(codes))
 
     def read(self, topic: str, payload: bytes, now_s: float) -> tuple[dict[str, Any], Any]:
         """Return the fields of a message, and its samples [leads, n]; ``now_s`` says nothing here.
@@ -68,7 +75,7 @@ class PackedMessages:
             It is none.
         """
         del now_s
-        begin, moment = self._header.size, 2 * self._leads
+        begin, moment = self._header.size, self._size * self._leads
         if len(payload) <= begin or (len(payload) - begin) % moment:
             raise UnreadableError(f"expected {begin} bytes and {moment} for each moment; got {len(payload)} bytes")
         if _is_json(payload):
@@ -79,19 +86,39 @@ class PackedMessages:
                 raise UnreadableError(f"expected {name}: a number; got {value}")
         if isinstance(fields.get("count"), float):
             fields["count"] = int(fields["count"])
-        samples = np.frombuffer(payload, self._dtype, offset=begin).reshape(-1, self._leads).T
+        numbers = payload[begin:]
         if self._judged < _JUDGED:
-            self._judge_order(topic, samples)
-        return fields, samples if self._dtype == "<i2" else samples.astype(np.int16)
+            self._judge(topic, numbers)
+        return fields, _unpacked(numbers, self._layout, self._leads)
 
-    def _judge_order(self, topic: str, samples: Any) -> None:
-        """Say that the first samples change much less in the other order of bytes."""
-        self._judged += samples.size
-        self._change += float(np.abs(np.diff(samples.astype(np.int64))).sum())
-        self._swapped += float(np.abs(np.diff(samples.byteswap().astype(np.int64))).sum())
-        if self._judged >= _JUDGED and self._change > _ROUGHER * self._swapped > 0:
-            other = next(name for name, dtype in LAYOUTS.items() if dtype != self._dtype)
-            self.notes.append(f"{topic}: its samples jump; in the other order of bytes they do not: format={other}?")
+    def _judge(self, topic: str, numbers: bytes) -> None:
+        """Say that the first samples change much less in another format."""
+        self._judged += len(numbers) // self._size
+        for layout in self._change:
+            self._change[layout] += _roughness(_unpacked(numbers, layout, self._leads))
+        other = min(self._change, key=self._change.__getitem__)
+        if self._judged >= _JUDGED and self._change[self._layout] > _ROUGHER * self._change[other] > 0:
+            self.notes.append(f"{topic}: its samples jump; with format={other} they would not")
+
+
+def _roughness(samples: Any) -> float:
+    """Return how much samples [leads, n] jump; of decimals, how many are too small or too large to be samples."""
+    if samples.dtype.kind == "f":
+        size = np.abs(samples)
+        return 1e-3 + np.count_nonzero((size > 0) & ~((size > _PLAUSIBLE[0]) & (size < _PLAUSIBLE[1])))
+    return float(np.abs(np.diff(samples.astype(np.float64))).sum())
+
+
+def _unpacked(numbers: bytes, layout: str, leads: int) -> Any:
+    """Return samples [leads, n]: int16, float32, or int32 for all other formats."""
+    kind = layout.removesuffix("be")
+    if kind == "int24":
+        low, middle, high = np.frombuffer(numbers, np.uint8).reshape(-1, 3).T[:: -1 if layout != kind else 1]
+        values = (low.astype(np.int32) << 8 | middle.astype(np.int32) << 16 | high.astype(np.int32) << 24) >> 8
+    else:
+        values = np.frombuffer(numbers, np.dtype(kind).newbyteorder(_ORDERS[layout.removeprefix(kind)]))
+        values = values.astype(np.int32 if kind == "uint16" else kind)
+    return values.reshape(-1, leads).T
 
 
 def _is_json(payload: bytes) -> bool:
