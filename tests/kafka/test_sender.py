@@ -4,19 +4,25 @@ import gc
 import weakref
 
 import pytest
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.wire import names
 from confluent_kafka import KafkaError, TopicPartition
+from hypothesis import given
+from hypothesis import strategies as st
 
 NOWHERE = Cluster("127.0.0.1:1")
 
 
 class Refused:
+    def __init__(self, topic: str = names.BEATS) -> None:
+        self._topic = topic
+
     def topic(self) -> str:
-        return names.BEATS
+        return self._topic
 
 
 @pytest.mark.parametrize("kind", [Sender, LiveSender])
@@ -41,20 +47,23 @@ def test_a_sender_keeps_nothing_of_keys_whose_messages_have_arrived():
         assert sender._waiting == {}
 
 
-@pytest.mark.parametrize(
-    ("code", "is_permanent"),
-    [
-        (KafkaError.CONCURRENT_TRANSACTIONS, False), (KafkaError.INVALID_TXN_STATE, False), (74, False), (89, False),
-        (KafkaError.MSG_SIZE_TOO_LARGE, True), (KafkaError.INVALID_RECORD, True),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, True),
-    ],
-)  # fmt: skip
-def test_only_an_error_that_would_come_again_is_permanent(code, is_permanent):
-    with Sender(NOWHERE) as sender:
-        sender._on_delivery(KafkaError(code), Refused())
-        assert sender.refused.startswith("ecg.beats: ")
-        assert sender.is_permanent is is_permanent
-        sender._failed = 0
+PASSES = (KafkaError.CONCURRENT_TRANSACTIONS, KafkaError.INVALID_TXN_STATE, 74, 89, KafkaError._PURGE_QUEUE)
+COMES_AGAIN = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+
+
+@given(st.lists(st.tuples(st.sampled_from(names.OUTPUT), st.sampled_from(PASSES + COMES_AGAIN)), min_size=1))
+def test_what_is_said_of_refused_messages_is_the_first_that_would_be_refused_again_else_the_last(refusals):
+    sender = Sender(NOWHERE)
+    for topic, code in refusals:
+        sender._on_delivery(KafkaError(code), Refused(topic))
+    of_broker = [one for one in refusals if one[1] > 0]
+    again = [one for one in refusals if one[1] in COMES_AGAIN]
+    topic, code = (again[:1] or of_broker[-1:] or [("", 0)])[0]
+    assert sender.is_permanent is bool(again)
+    assert sender.refused.partition(":")[0] == topic
+    with pytest.raises(UserError if code == KafkaError.TOPIC_AUTHORIZATION_FAILED else FatalError, match=topic):
+        sender.check()
+    sender.close()
 
 
 def test_marks_wait_for_room_in_the_buffer_as_messages_do():

@@ -68,9 +68,10 @@ class Sender:
     cluster : Cluster
         As given.
     refused : str
-        The broker's error message of the last message that it refused, else empty.
+        The broker's error message of the last message that it refused, else empty; of one that it would refuse once
+        more, that of the first.
     is_permanent : bool
-        The broker would refuse a message of those once more.
+        There is one that it would refuse once more.
     """
 
     def __init__(self, cluster: Cluster, settings: Mapping[str, object] | None = None) -> None:
@@ -222,9 +223,10 @@ class Sender:
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._failed += 1
-            if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
+            # The broker's codes are positive, librdkafka's own are negative. What would come again is the cause.
+            if error.code() > 0 and not self.is_permanent:
                 self.refused = f"{message.topic()}: {error.str()}{self._hint(error)}"
-                self.is_permanent = self.is_permanent or error.code() in _PERMANENT
+                self.is_permanent = error.code() in _PERMANENT
                 self._denied = error if error.code() in DENIED else None
 
     def _hint(self, error: KafkaError) -> str:
