@@ -1,5 +1,7 @@
 """The rules of alerts on events made by the test: on, off, latched, in any cut."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from beatwire.alerts.rule import alert_id
@@ -269,6 +271,22 @@ def test_an_alert_of_fibrillation_is_on_as_a_slow_version_says(rng) -> None:
         )
         bits = [sum(int(b) << k for k, b in enumerate(row)) for row in (begins, possible)]
         assert is_on(*bits) == compiled(*bits) == slow
+
+
+@pytest.mark.parametrize(
+    ("sessions", "beats", "after_s"),
+    [(range(2, 12), (), [10]), (range(2, 12), (50, 150), []), ([2, 3] * 5, (), [])],
+    ids=["without beats", "with a beat behind the first samples", "while sessions take turns"],
+)
+def test_a_stream_that_begins_anew_every_two_seconds_cannot_be_analysed_after_ten(
+    ward: Ward, sessions: Sequence[int], beats: tuple[int, ...], after_s: list[int]
+) -> None:
+    begun = []
+    for k, session in enumerate(sessions, 1):
+        at_us, found = k * 2_000_000, [("bed", at) for at in beats]
+        alerts = ward.tick(device_chunk(0, 100, session=session, arrival_us=at_us), beats=found, now_us=at_us)
+        begun += [2 * k for a in alerts if (a["rule"], a["state"]) == ("cannot analyse", "on")]
+    assert begun == after_s
 
 
 def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:

@@ -74,6 +74,16 @@ def test_no_data_is_not_raised_while_messages_wait_or_the_time_is_unknown(ward: 
     assert rows_of(ward.tick(now_us=10**9)) == [("no data", "on", 10, 10)]
 
 
+def test_a_stream_that_comes_again_and_is_refused_is_not_monitored_and_not_without_data(ward: Ward) -> None:
+    ward.aligner.align.admission.admits = lambda *_: False
+    found = [rows_of(ward.tick(now_us=3_000_000))]
+    for k in range(4, 10):
+        at_us, samples = k * 1_000_000, np.zeros((3, 10), np.int16)
+        found.append(rows_of(ward.tick(device_chunk(10 * k, session=2, samples=samples, arrival_us=at_us), now_us=at_us)))
+    again = [("no data", "off", 10, 10), ("not monitored", "on", 40, 40)]
+    assert found == [[("no data", "on", 10, 10)], again, [], [], [], [], []]
+
+
 def test_a_restart_after_a_long_gap_ends_all_alerts_except_lead_off() -> None:
     ward = Ward()
     ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))

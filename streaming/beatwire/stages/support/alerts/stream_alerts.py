@@ -66,9 +66,9 @@ def end_of_no_data(slots: I64, aligned: Aligned, is_open: U8) -> I64:
 
 
 def end_of_refused(slots: I64, aligned: Aligned, is_open: U8) -> I64:
-    """End ``not monitored`` where a stream has got a lane."""
+    """End ``not monitored`` where a stream has got a lane; one that is refused may have that of an earlier session."""
     rows = []
-    with_alert = np.flatnonzero(is_open & IS_NOT_MONITORED)
+    with_alert = np.setdiff1d(np.flatnonzero(is_open & IS_NOT_MONITORED), aligned.refused[:, 0])
     with_alert = with_alert[aligned.slots.lane[with_alert] >= 0]
     for slot in _occurring(with_alert, aligned.seen):
         session, onset = slots[slot, [alert_state.SESSION, _NOT_MONITORED]].tolist()
