@@ -79,7 +79,8 @@ def test_a_stream_that_comes_again_and_is_refused_is_not_monitored_and_not_witho
     found = [rows_of(ward.tick(now_us=3_000_000))]
     for k in range(4, 10):
         at_us, samples = k * 1_000_000, np.zeros((3, 10), np.int16)
-        found.append(rows_of(ward.tick(device_chunk(10 * k, session=2, samples=samples, arrival_us=at_us), now_us=at_us)))
+        refused = device_chunk(10 * k, session=2, samples=samples, arrival_us=at_us)
+        found.append(rows_of(ward.tick(refused, now_us=at_us)))
     again = [("no data", "off", 10, 10), ("not monitored", "on", 40, 40)]
     assert found == [[("no data", "on", 10, 10)], again, [], [], [], [], []]
 

@@ -54,6 +54,10 @@ def test_reminders_and_sums_that_grow_are_events_of_their_own() -> None:
     expired = {"id": "ab", "stream": "ecg.samples/0", "state": "on", "decided": 0, "decided_us": 5}
     first, second = (dict(cloud_events.alert_headers(expired | {"value": unread}))["ce_id"] for unread in (3, 8))
     assert first != second
+    once, again = (
+        dict(cloud_events.alert_headers(expired | {"decided": 7, "value": rate}))["ce_id"] for rate in (3, 8)
+    )
+    assert once == again, "what is measured names no event"
 
 
 def test_an_event_of_a_beat_names_its_stream_session_and_sample_and_its_time() -> None:

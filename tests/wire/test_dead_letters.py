@@ -103,6 +103,7 @@ def test_keys_count_for_the_size_of_a_message_and_may_be_absent() -> None:
     sent = values(200)
     (outgoing,) = dead_letters.dead_letters(rejects_of(list(range(200))), tick_of(sent), Keyed(sent), {})
     assert max(map(len, outgoing.values)) < 1.1 * MOST_BYTES
+    assert len(outgoing.values) == -(-100 // (MOST_BYTES // 60_000)), "no more messages than it takes"
     keys = [letter.key for letter in letters_among([outgoing])]
     assert keys == [None if k % 2 else bytes(60_000) for k in range(200)]
 

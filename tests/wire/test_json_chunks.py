@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire import tables
+from beatwire.wire import decode_chunk
 from beatwire.wire import json as json_chunks
 from beatwire.wire.json import json_tick_to_avro
 from beatwire.wire.json_chunk import json_to_avro
@@ -88,6 +89,31 @@ def test_an_optional_field_that_is_null_is_absent(names: set[str], several: bool
     assert isinstance(json_to_avro(nulls), bytes)
 
 
+# Values of a field of a message of one lead that can be used, and others.
+FIELDS: dict[str, tuple[list[Any], list[Any]]] = {
+    "first": ([0, 7.0, 2**53], [-1, 2**53 + 1, 1.5, True, "1"]),
+    "session": ([-(2**63), 0.0, 2**63 - 1], [-(2**63) - 1, 2**63, True]),
+    "time": ([-(2**53), 2**53], [-(2**53) - 1, 2**53 + 1, False]),
+    "rate_hz": ([50, 250.5, 4000], [49.9, 4000.1, True, "250", [250]]),
+    "uv_per_unit": ([0, 1e6], [-0.1, 1e6 + 1, True]),
+    "lead_off": ([0, 1], [-1, 2, True]),
+    "samples": ([[-32768, 32767], [[1.0]], [None]], [[-32769], [32768], [True], [1.5], ["1"], [[1], 2], [[]], 3]),
+    "leads": ([["I"]], [[], ["I", "II"], [1], "I"]),
+    "stream": (["x", "x" * 64], ["", "x" * 65, True]),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_is_refused_by_its_name_if_it_is_not_what_it_has_to_be(field: str) -> None:
+    good, bad = FIELDS[field]
+    for value in good:
+        found = decode_chunk(json_to_avro(message(1, **{field: value})))[field]
+        assert field in ("samples", "time") or found == value
+    for value in bad:
+        with pytest.raises(ValueError, match=f"JSON: field '{field}': expected .*; got "):
+            json_to_avro(message(1, **{field: value}))
+
+
 @pytest.mark.parametrize("name", ["stream", "first", "rate_hz", "samples"])
 def test_a_required_field_that_is_null_is_missing(name: str) -> None:
     assert json_tick_to_avro([message(1, **{name: None})]) == [f"JSON: field {name!r} is missing"]
@@ -131,6 +157,7 @@ def test_random_ticks_give_the_same_results_as_singly() -> None:
 def test_until_the_table_parser_is_imported_messages_are_parsed_singly_with_the_same_results() -> None:
     program = """
 import sys
+from beatwire.wire import decode_chunk
 from beatwire.wire import json as json_chunks
 values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
 before = json_chunks.json_tick_to_avro(values)

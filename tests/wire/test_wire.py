@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,8 +10,11 @@ import fastavro
 import numpy as np
 import pytest
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST
-from beatwire.wire.avro import decode_beat, decode_chunk, frame, schema, schema_text, string_table
+from beatwire.wire.avro import decode_beat, decode_chunk, frame, lead_names, schema, schema_text, string_table
 from beatwire.wire.json_chunk import json_to_avro
+from beatwire_producers.chunk_writer import avro_long, avro_text
+from hypothesis import given
+from hypothesis import strategies as st
 from steps import chunk, decoded, row
 
 GOOD: dict[str, Any] = {
@@ -185,3 +189,16 @@ def test_a_truncated_beat_is_refused() -> None:
     for size in set(range(len(whole))) - older:
         with pytest.raises(ValueError, match=f"expected a Beat; got {size} bytes that are not one"):
             decode_beat(whole[:size])
+
+
+@given(st.lists(st.lists(st.text(max_size=5), min_size=1, max_size=3), min_size=1, max_size=4), st.data())
+def test_names_of_leads_are_read_in_any_blocks_that_avro_allows(blocks: list[list[str]], data: st.DataObject) -> None:
+    names, written = [name for block in blocks for name in block], b""
+    for block in blocks:
+        texts = b"".join(map(avro_text, block))
+        is_sized = data.draw(st.booleans())
+        written += (avro_long(-len(block)) + avro_long(len(texts)) if is_sized else avro_long(len(block))) + texts
+    place = avro_text("x") + 3 * avro_long(1) + struct.pack("<d", 250.0)
+    samples = avro_long(2 * len(names)) + bytes(2 * len(names))
+    chunks = decoded([place + written + b"\0" + struct.pack("<d", 5.0) + avro_long(0) + samples])
+    assert lead_names(chunks.payload, chunks.ints[0]) == names
