@@ -16,8 +16,9 @@ from beatwire.errors import UserError, shown
 from beatwire_producers.devices.mqtt_json import UnreadableError
 
 _SIZES = {"int16": 2, "uint16": 2, "int24": 3, "int32": 4, "float32": 4}  # bytes
-_ORDERS: dict[str, Literal["<", ">"]] = {"": "<", "be": ">"}
-LAYOUTS = tuple(f"{kind}{order}" for kind in _SIZES for order in _ORDERS)
+LAYOUTS: dict[str, tuple[str, Literal["<", ">"]]] = {
+    **{kind: (kind, "<") for kind in _SIZES}, **{f"{kind}be": (kind, ">") for kind in _SIZES}
+}  # fmt: skip
 _ALIKE = (("int16", "uint16"), ("int24",), ("int32",), ("float32",))  # kinds that may be taken for one another
 TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
 _FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
@@ -31,7 +32,7 @@ class PackedMessages:
     Parameters
     ----------
     layout
-        Of a sample: one of ``LAYOUTS``; ``be``: its most significant byte is the first.
+        Of a sample: one of ``LAYOUTS``.
     header
         The fields before the samples, ``NAME:TYPE,...``.
     leads
@@ -52,10 +53,10 @@ class PackedMessages:
         self.notes: list[str] = []
         self._layout, self._leads = layout, leads
         self._names: list[str] = []
-        kind = layout.removesuffix("be")
-        alike = next(kinds for kinds in _ALIKE if kind in kinds)
-        self._judged, self._change = 0, {f"{one}{order}": 0.0 for one in alike for order in _ORDERS}
-        self._size = _SIZES[kind]
+        own, order = LAYOUTS[layout]
+        alike = next(kinds for kinds in _ALIKE if own in kinds)
+        self._judged, self._change = 0, {other: 0.0 for other, (one, _) in LAYOUTS.items() if one in alike}
+        self._size = _SIZES[own]
         codes = []
         for part in filter(None, header.split(",")):
             name, _, kind = part.partition(":")
@@ -64,7 +65,7 @@ class PackedMessages:
                 raise UserError(f"feed mqtt: expected header=NAME:TYPE,... with {known}; got {part!r}")
             self._names.append(name)
             codes.append(_FIELDS[kind])
-        self._header = struct.Struct(_ORDERS[layout.removeprefix(kind)] + "".join(codes))
+        self._header = struct.Struct(order + "".join(codes))
 
     def read(self, topic: str, payload: bytes, now_s: float) -> tuple[dict[str, Any], Any]:
         """Return the fields of a message, and its samples [leads, n]; ``now_s`` says nothing here.
@@ -111,12 +112,12 @@ def _roughness(samples: Any) -> float:
 
 def _unpacked(numbers: bytes, layout: str, leads: int) -> Any:
     """Return samples [leads, n]: int16, float32, or int32 for all other formats."""
-    kind = layout.removesuffix("be")
+    kind, order = LAYOUTS[layout]
     if kind == "int24":
-        low, middle, high = np.frombuffer(numbers, np.uint8).reshape(-1, 3).T[:: -1 if layout != kind else 1]
+        low, middle, high = np.frombuffer(numbers, np.uint8).reshape(-1, 3).T[:: 1 if order == "<" else -1]
         values = (low.astype(np.int32) << 8 | middle.astype(np.int32) << 16 | high.astype(np.int32) << 24) >> 8
     else:
-        values = np.frombuffer(numbers, np.dtype(kind).newbyteorder(_ORDERS[layout.removeprefix(kind)]))
+        values = np.frombuffer(numbers, np.dtype(kind).newbyteorder(order))
         values = values.astype(np.int32 if kind == "uint16" else kind)
     return values.reshape(-1, leads).T
 
