@@ -127,6 +127,7 @@ def test_a_stream_of_which_neither_a_beat_nor_a_reason_comes_is_said_not_to_be_a
     ]
     assert after(18, beat("bed-2", 1.0)) == ["bed-1"], "the worker of one of them has ended"
     assert after(18, alert("bed-1", "tachycardia")) == ["bed-1", "bed-2"], "an alert that is left explains nothing"
+    assert ward.part("", 0, 64, START_US + (now_s + 3) * 1_000_000)["unanalysed"] == 0, "no samples come"
     assert after(90, step=30) == [], "chunks of half a minute come late, not samples without a monitor"
 
 
@@ -157,6 +158,29 @@ def test_streams_that_are_silent_for_an_hour_are_forgotten_unless_an_alert_is_in
     send(ward, "bed-4", now_us=START_US + FORGET_US)
     assert ward.slots(["bed-4"]) == {"bed-4": 0}, "its number is free for another stream"
     assert bed(ward, "bed-4")["beats"] == []
+
+
+def test_the_hour_of_a_stream_that_is_known_by_a_beat_alone_begins_when_that_is_read() -> None:
+    ward = Ward()
+    ward.add_records([beat("bed-1", 0.0)])
+    for at_us, there in ((0, ["bed-1"]), (FORGET_US, ["bed-1"]), (FORGET_US + 1, [])):
+        ward.forget_silent(START_US + at_us)
+        assert names(ward) == there
+
+
+def test_a_rate_is_not_that_of_a_beat_before_the_clock_of_the_device_was_set_back() -> None:
+    ward = ward_of("bed-1")
+    ward.add_records([beat("bed-1", 3600.0)])
+    assert bed(ward, "bed-1")["bpm"] is None
+
+
+def test_a_reader_that_is_behind_the_log_gets_each_beat_that_is_left_once() -> None:
+    log = BeatLog(8)
+    one = {"scored_by": "history", "score": 1.0, "quality": 1.0, "prematurity": None, "rate_bpm": None}
+    for k in range(21):
+        log.add([k % 2], [one | {"sample": k, "time": datetime.fromtimestamp(k, UTC)}])
+    assert log.since(0, [0, 1])["sample"].tolist() == list(range(13, 21))
+    assert log.since(19, [0])["sample"].tolist() == [20]
 
 
 def test_who_looks_at_a_stream_while_it_is_forgotten_sees_it_when_it_comes_again() -> None:

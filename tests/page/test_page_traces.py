@@ -86,6 +86,24 @@ def test_a_new_session_begins_an_empty_trace() -> None:
     assert traces.ints["epoch"][0] == before + 1
 
 
+def test_of_a_chunk_longer_than_the_ring_the_end_is_shown() -> None:
+    traces, signal = Traces(), ramp("bed-1", n=9000)
+    add(traces, signal.chunk(0, 8000))
+    first, samples = shown(traces, "bed-1")
+    assert 8000 - first >= RING_S * 250
+    assert np.array_equal(samples, signal.samples[:, first:8000])
+
+
+def test_a_stream_that_returns_from_a_wrong_place_is_shown_where_it_is() -> None:
+    traces, signal = Traces(), ramp("bed-1", n=60_000)
+    add(traces, signal.chunk(0, 50), signal.chunk(50_000, 50_050))
+    assert traces.ints["stop"][0] == 50_050
+    add(traces, signal.chunk(50, 100), signal.chunk(100, 150))
+    first, samples = shown(traces, "bed-1", 50)
+    assert np.array_equal(samples, signal.samples[:, first:150])
+    assert 50 <= first < 150
+
+
 def test_a_stream_may_change_its_rate_and_its_leads() -> None:
     traces = Traces()
     add(traces, ramp("bed-1").chunk(0, 50))
@@ -128,6 +146,8 @@ def test_the_time_of_a_sample_is_the_devices() -> None:
     traces, signal = Traces(), ramp("bed-1")
     add(traces, signal.chunk(0, 50), signal.chunk(50, 100))
     assert traces.time_us(0, 99) == START_US + 99 * 4000
+    add(traces, signal.chunk(100, 150, time_us=START_US + 5_000_000 + 100 * 4000))
+    assert [traces.time_us(0, at) - at * 4000 - START_US for at in (0, 99, 100, 149)] == [0, 0, 5_000_000, 5_000_000]
 
 
 def test_streams_without_memory_are_known_but_have_no_trace() -> None:
@@ -147,6 +167,17 @@ def test_a_forgotten_stream_leaves_its_ring_to_another() -> None:
     add(traces, ramp("bed-new").chunk(70, 100))
     assert traces.ring_bytes == before
     assert shown(traces, "bed-new")[1].tolist() == [list(range(70, 100))]
+
+
+def test_when_the_last_stream_of_a_rate_is_forgotten_the_others_keep_their_traces() -> None:
+    traces, other = Traces(), ramp("bed-2", leads=2, rate_hz=500.0)
+    add(traces, ramp("bed-1").chunk(0, 50))
+    for first in range(0, 1000, 250):
+        add(traces, other.chunk(first, first + 250))
+    traces.forget(np.array([traces.numbers["bed-1"]]))
+    assert np.array_equal(shown(traces, "bed-2")[1], other.samples[:, :1000])
+    add(traces, other.chunk(1000, 1250), ramp("bed-3").chunk(0, 50))
+    assert np.array_equal(shown(traces, "bed-2")[1], other.samples[:, :1250])
 
 
 def test_5000_streams_take_less_than_100_mb_and_a_tenth_of_real_time() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from beatwire.kafka.reading.record import Record
+from beatwire.page import alerts as page_alerts
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS, ALERTS, BEATS
 from laws import START_US
@@ -77,6 +78,33 @@ def test_an_acknowledgement_is_shown_whether_it_arrives_before_or_after_its_aler
         ward.add_records([asystole, acknowledgement(asystole)][::order])
         (shown,) = ward.alerts_of("bed-1")
         assert (shown["state"], shown["ack_by"], shown["ack_us"]) == ("ack", "Ada", START_US + 5)
+
+
+def test_an_alert_that_has_ended_is_named_without_the_value_that_it_ended_with() -> None:
+    for state, short in (("on", "ventricular tachycardia 130"), ("latched", "ventricular tachycardia")):
+        ward = Ward()
+        ward.add_records([alert("bed-1", "ventricular tachycardia", state)])
+        assert [a["short"] for a in ward.alerts_of("bed-1")] == [short]
+
+
+def test_of_an_alert_in_two_partitions_the_newer_message_counts() -> None:
+    on, off = alert("bed-1"), alert("bed-1", state="off")
+    for records in ((on._replace(time_us=5), off._replace(time_us=9, partition=1)), (on, off)):
+        for order in (1, -1) if records[0].time_us else (1,):
+            ward = Ward()
+            ward.add_records(records[::order])
+            assert ward.alerts_of("bed-1") == []
+
+
+def test_the_oldest_alerts_and_acknowledgements_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_alerts, "MOST", 3)
+    found, several = page_alerts.Alerts(), [alert(f"bed-{k}") for k in range(5)]
+    for one in several:
+        found.add_ack(acknowledgement(one))
+        found.add_alert(one)
+    assert list(found.of_stream) == ["bed-2", "bed-3", "bed-4"]
+    assert [found.rank(f"bed-{k}") > 0 for k in range(5)] == [False, False, True, True, True]
+    assert len(found.acks) == 3
 
 
 def test_an_alarm_that_goes_on_stands_before_one_of_its_priority_that_has_ended() -> None:

@@ -189,9 +189,6 @@ class Traces:
         place = placement.place[placement.place[:, PLACE_LANE] < len(ring)]
         rows = place[(place[:, PLACE_COUNT] > 0) & (place[:, PLACE_AT] >= 0)]
         mask = rows[:, PLACE_LEAD_OFF].copy()
-        cut = np.maximum(rows[:, PLACE_COUNT] - ring.shape[2], 0)  # what is older than the ring
-        for column, change in ((PLACE_FIRST, cut), (PLACE_COUNT, -cut), (PLACE_AT, 2 * cut)):
-            rows[:, column] += change
         rows[:, PLACE_LEAD_OFF] = 0
         cpu.kernels.write_samples(len(rows), np.ascontiguousarray(rows), placement.payload, ring)
         missing = place[(place[:, PLACE_COUNT] < 0) | (place[:, PLACE_AT] == MARK)]
