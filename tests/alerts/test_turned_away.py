@@ -10,6 +10,7 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.stages.support.alerts import turned_away
+from beatwire.stages.support.alerts.turned_away import KEY_PAUSE_S, MOST_S, PAUSE_S, Turned, TurnedAway
 from beatwire.wire.bundles import encode_bundle
 from draws import draws
 from hostile_senders import heart
@@ -206,3 +207,31 @@ def test_a_known_stream_whose_messages_are_refused_has_one_alert() -> None:
         ward.tick(chunk("bed", 125 * k, **({} if k < 4 else {"rate_hz": 9.0})))
     assert transitions(ward.run, "bed") == [("bed", "no data", "on")]
     assert not np.isin("bed", list(ward.pipeline.lifecycle.state.turned.streams))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcde"), st.sampled_from([0.1, 1.0, 5.0, 11.0, 40.0, 91.0]), st.integers(0, 1),
+            st.sampled_from([KEY_PAUSE_S, PAUSE_S]),
+        ),
+        min_size=1, max_size=40,
+    )
+)  # fmt: skip
+def test_a_successor_reads_the_first_message_of_every_stream_whose_alert_may_begin(
+    messages: list[tuple[str, float, int, float]],
+) -> None:
+    turned, known, now_us = TurnedAway(), dict[str, tuple[Turned, bool]](), 1_000_000
+    for tick, (name, after_s, partition, pause_s) in enumerate(messages, 100):
+        now_us += round(after_s * 1e6)
+        turned.note(name, Turned(now_us, now_us, 0, partition, pause_s, tick=tick))
+        before = known[name][0] if name in known and not known[name][0].is_past(now_us) else None
+        first_us, first = (now_us, tick) if before is None else (before.first_us, before.tick)
+        known[name] = Turned(first_us, now_us, 0, partition, pause_s, tick=first), before is not None
+        assert turned.streams == {one: stream for one, (stream, _) in known.items()}
+        assert turned.waiting == {one for one, (_, again) in known.items() if again}
+        expected: dict[int, int] = {}
+        for one, _ in known.values():
+            if not one.is_past(now_us) and one.last_us - one.first_us <= MOST_S * 1e6:
+                expected[one.partition] = min(one.tick, expected.get(one.partition, one.tick))
+        assert turned.oldest_ticks() == expected
