@@ -106,11 +106,12 @@ def test_a_stream_that_was_silent_when_its_worker_started_is_not_recorded_again(
     assert rows_of(ward.tick(beats=[("bed", 50, 110)])) == [("tachycardia", "on", 50, 50)]
 
 
-def test_a_change_that_waits_when_the_session_ends_is_in_force_in_the_next_one() -> None:
+@pytest.mark.parametrize("at", [10, 1000], ids=["at once", "behind a silence of which there is no sample"])
+def test_a_change_that_waits_when_the_session_ends_is_in_force_in_the_next_one(at: int) -> None:
     ward = Ward()
     ward.limits.add([change(2_000_000, tachycardia=100.0)])
     ward.tick(sent(0, 1.0))
-    ward.tick(sent(10, 2.0, lead_off=1))
+    ward.tick(sent(at, 2.0, lead_off=1))
     begun = ward.tick(sent(0, 3.0, session=2, n=100), beats=[("bed", 50, 110)])
     assert [(a["rule"], a["state"]) for a in begun] == [("lead off", "off"), ("tachycardia", "on")]
 
