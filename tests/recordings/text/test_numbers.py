@@ -272,3 +272,17 @@ def test_a_size_that_no_heart_has_by_the_stated_unit_is_said(stated: str, truly:
     notes = " ".join(as_recording(values, 250, units=stated).notes)
     factor = uv[stated] / uv[truly]
     assert ("more than a heart" in notes, "less than a heart" in notes) == (factor > 1, factor < 1)
+
+
+@drawn
+@given(st.integers(1, 4), st.booleans(), st.integers(0, 99))
+def test_whole_numbers_in_quotes_are_cells_whatever_their_signs(
+    tmp_path: Path, leads: int, has_names: bool, at: int
+) -> None:
+    rows = [[str(round(v) * (k + 1)) for k in range(leads)] for v in UV]
+    rows[at][0] = "-0"
+    names = [f"ECG {k} (uV)" for k in range(leads)]
+    cells = [[str(4 * k) for k in range(len(rows))], *zip(*rows, strict=True)]
+    lines = [*([["t_ms", *names]] if has_names else []), *zip(*cells, strict=True)]
+    (tmp_path / "x.csv").write_text("\n".join(",".join(f'"{cell}"' for cell in line) for line in lines) + "\n")
+    assert read_recording(tmp_path / "x.csv").samples.shape == (leads, len(UV))

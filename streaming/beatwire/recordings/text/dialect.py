@@ -200,8 +200,8 @@ def _score(cell: str, decimal: str) -> float:
 
 def is_comma_twice(rows: Sequence[str], dialect: Dialect) -> bool:
     """Return True if a comma seems to be both the delimiter and the decimal sign, as in ``0,005,-0,012``."""
-    if dialect[:2] != (",", ".") or dialect.width < 3 or any("." in row for row in rows):
-        return False
+    if dialect[:2] != (",", ".") or dialect.width < 3 or any("." in row for row in rows) or '"' in rows[-1]:
+        return False  # each cell may stand in quotes
     cells = [split for split in (split_row(row, ",") for row in rows) if len(split) == dialect.width]
     fractions = range(1, dialect.width)
     zeros = [sum(c[k][:1] == "0" and len(c[k]) > 1 and c[k].isdigit() for c in cells) for k in fractions]
