@@ -18,13 +18,13 @@ from alert_values import alert, value
 from beatwire.cli.ward.tail import HEADS, AlertLines, Topic, _json_line, alert_line, beat_line, letter_line, wrapped
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.tail import tail
 from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
+from kafka_messages import quick_sender
 from moments import LIMIT_S
 from received import Received
 from rich.console import Console
@@ -47,7 +47,7 @@ def encoded(beat: dict[str, Any]) -> bytes:
 @pytest.fixture(scope="module")
 def published() -> Iterator[Cluster]:
     """A broker with ten beats and ten alerts of each stream."""
-    with MockKafka() as kafka, Sender(kafka.cluster) as sender:
+    with MockKafka() as kafka, quick_sender(kafka.cluster) as sender:
         for sample in range(10):
             beats = [encoded(BEAT | {"stream": stream, "sample": sample}) for stream in STREAMS]
             sender.send(names.BEATS, [stream.encode() for stream in STREAMS], beats)
@@ -61,7 +61,7 @@ def published() -> Iterator[Cluster]:
 def test_dead_letters_are_lines_packed_or_not(published: Cluster) -> None:
     import_in_background("beatwire.wire.packed_letters").join(60)
     sent = [b"x" * k for k in range(MOST_ALONE + 20)]
-    with Sender(published) as sender:
+    with quick_sender(published) as sender:
         for numbers in (range(MOST_ALONE + 20), range(3)):
             rejects = Rejects.of((k, Fault("malformed", "decode: cut off")) for k in numbers)
             for outgoing in dead_letters(rejects, RawTick.of(sent), Received(sent), {}):
@@ -134,7 +134,7 @@ def test_the_command_prints_the_beats_of_a_stream_until_it_is_interrupted(
 
 
 def test_alerts_begin_with_the_head_and_what_is_in_force_and_go_on_with_what_follows(published: Cluster) -> None:
-    with MockKafka() as kafka, Sender(kafka.cluster) as sender:
+    with MockKafka() as kafka, quick_sender(kafka.cluster) as sender:
         for key, state in (("a", "on"), ("b", "on"), ("b", "off"), ("c", "latched")):
             sender.send(names.ALERTS, [key.encode()], [value(key, stream=f"bed-{key}", state=state)])
         sender.flush()

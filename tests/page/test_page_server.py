@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.kafka.local.mock import MockKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.page import browser as browser_module
 from beatwire.page.dashboard import Dashboard
 from beatwire.page.protocol import GAP, NEW_SESSION
 from beatwire.records import RawTick
 from beatwire.wire.names import BEATS, SAMPLES
+from kafka_messages import quick_sender
 from laws import Signal
 from page_client import Client, get
 from page_ward import alert, beat
@@ -49,7 +49,7 @@ def add(page: Dashboard, *chunks: bytes) -> None:
 
 def test_samples_reach_a_browser_through_a_broker_as_they_were_sent(mock: MockKafka, page: Dashboard) -> None:
     one, two = signal("kafka-1"), signal("kafka-22", leads=3)
-    with Client(page.url) as client, Sender(mock.cluster) as sender:
+    with Client(page.url) as client, quick_sender(mock.cluster) as sender:
         assert client.expect("hello")["protocol"] == 1
         begin = 0
 
@@ -233,7 +233,7 @@ def test_the_command_prints_the_address_first_and_ends_at_ctrl_c(mock: MockKafka
 
 
 def test_beats_of_the_broker_are_sent_to_those_who_watch(mock: MockKafka, page: Dashboard) -> None:
-    with Client(page.url) as client, Sender(mock.cluster) as sender:
+    with Client(page.url) as client, quick_sender(mock.cluster) as sender:
         client.expect("ward")
         record = beat("mock-bed", 1.0)
         sender.send(BEATS, [record.key], [record.value])

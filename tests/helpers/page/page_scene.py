@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.mock import MockKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.page.dashboard import Dashboard
 from beatwire.pipeline import Pipeline, Settings
@@ -15,6 +14,7 @@ from beatwire.recordings.synthetic.rhythm import ASYSTOLE, LEAD_OFF, TACHYCARDIA
 from beatwire.service.monitor import Monitor
 from beatwire_producers.feeds import Feed
 from beatwire_producers.replay import play
+from kafka_messages import quick_sender
 
 SECONDS = 240.0
 
@@ -34,7 +34,7 @@ def live_ward(feeds: list[Feed]) -> Iterator[Dashboard]:
         def send() -> None:
             while not monitor.counters.ticks and not stop.wait(0.02):
                 pass
-            with Sender(kafka.cluster) as sender:
+            with quick_sender(kafka.cluster) as sender:
                 play(feeds, sender, stop=stop.is_set)
 
         threads = [threading.Thread(target=send), threading.Thread(target=monitor.run, args=(stop,))]

@@ -10,12 +10,11 @@ from beatwire.kafka.consuming.commits import committed_offsets, committed_positi
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.wire import names
 from confluent_kafka import TopicPartition
 from confluent_kafka.cimpl import NewTopic
-from kafka_messages import take
+from kafka_messages import quick_sender, take
 from moments import wait_until
 
 pytestmark = pytest.mark.kafka
@@ -24,24 +23,24 @@ COMMIT, REWIND, LEFT = 1000, 950, 960
 
 
 @pytest.fixture
-def one(need_kafka: None, tmp_path: Path):
-    """A broker with one partition a topic, and the folder of its logs."""
-    with LocalKafka(directory=tmp_path / "kafka", partitions=1) as kafka:
-        yield kafka, tmp_path / "kafka" / "logs"
+def one(bare_kafka: LocalKafka) -> tuple[LocalKafka, Path]:
+    """The shared broker with one partition a topic, and the folder of its logs."""
+    topics.create_topics(bare_kafka.cluster, partitions=1)
+    return bare_kafka, bare_kafka._directory / "logs"
 
 
 def send(kafka: LocalKafka, prefix: str, count: int) -> list[bytes]:
     values = [f"{prefix}{k}".encode() for k in range(count)]
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         for k in range(0, count, 10):  # a batch each
             sender.send(names.SAMPLES, [b"s"] * 10, values[k : k + 10])
             sender.flush()
     return values
 
 
-def commit_all(kafka: LocalKafka, rewind: int = REWIND) -> None:
+def commit_all(kafka: LocalKafka, rewind: int = REWIND, group: str = "g") -> None:
     """Commit `COMMIT` messages, as a monitor does."""
-    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+    with Source(kafka.cluster, group) as source, Sink(kafka.cluster) as sink:
         read = 0
         while read < COMMIT:
             polled = take(source)
@@ -52,7 +51,7 @@ def commit_all(kafka: LocalKafka, rewind: int = REWIND) -> None:
     found = dict[int, Position]()
 
     def is_committed() -> bool:  # a moment after the transaction is
-        found.update(committed_positions(kafka.cluster, "g", names.SAMPLES, [0]))
+        found.update(committed_positions(kafka.cluster, group, names.SAMPLES, [0]))
         return 0 in found
 
     wait_until(is_committed)
@@ -80,9 +79,9 @@ def create_again(kafka: LocalKafka) -> None:
     admin.create_topics([topic])[names.SAMPLES].result(30)
 
 
-def commit_late(kafka: LocalKafka, at: Position) -> None:
+def commit_late(kafka: LocalKafka, group: str, at: Position) -> None:
     """Commit what a member at work still commits after the broker has deleted the commits along with the topic."""
-    consumer = kafka.cluster.consumer({"group.id": "g"})
+    consumer = kafka.cluster.consumer({"group.id": group})
     consumer.commit(offsets=[TopicPartition(names.SAMPLES, 0, at.offset, at.metadata)], asynchronous=False)
     consumer.close()
 
@@ -151,7 +150,7 @@ def test_what_was_sent_after_a_cut_before_a_monitor_started_is_analysed_as_live(
 
 def test_a_source_at_work_whose_log_is_cut_reads_what_comes_then(one, caplog):
     kafka, logs = one
-    with Source(kafka.cluster, "g") as source:
+    with Source(kafka.cluster, "of its own") as source:
         old = send(kafka, "old", COMMIT)
         assert read(source, COMMIT) == ([], old)
         kafka.kill()
@@ -165,14 +164,14 @@ def test_a_source_at_work_whose_log_is_cut_reads_what_comes_then(one, caplog):
 
 @pytest.mark.parametrize("count", [40, COMMIT + 200])
 def test_a_topic_that_was_created_again_is_read_from_its_begin(one, caplog, count):
-    kafka, _ = one
+    (kafka, _), group = one, f"without a member, {count}"
     send(kafka, "old", COMMIT)
-    commit_all(kafka)
-    (before,) = committed_positions(kafka.cluster, "g", names.SAMPLES, [0]).values()
+    commit_all(kafka, group=group)
+    (before,) = committed_positions(kafka.cluster, group, names.SAMPLES, [0]).values()
     create_again(kafka)
-    commit_late(kafka, before)
+    commit_late(kafka, group, before)
     new = send(kafka, "new", count)
     caplog.set_level(logging.WARNING, "beatwire")
-    with Source(kafka.cluster, "g") as source:
+    with Source(kafka.cluster, group) as source:
         assert read(source, count) == ([], new)
     assert reported(caplog) == [{"partition": 0, "cause": "created", "committed": COMMIT, "begin": 0}]

@@ -8,13 +8,13 @@ from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading import follower as following
 from beatwire.kafka.reading.follower import BEGINNING, Follower
 from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.wire import names
 from confluent_kafka import OFFSET_INVALID, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.cimpl import NewTopic
+from kafka_messages import quick_sender
 from moments import wait_until
 
 pytestmark = pytest.mark.kafka
@@ -151,7 +151,7 @@ def create(cluster: Cluster, partitions: int) -> None:
 
 
 def send(cluster: Cluster, word: str, n: int) -> None:
-    with Sender(cluster) as sender:
+    with quick_sender(cluster) as sender:
         sender.send(TOPIC, [b"k"] * n, [f"{word} {i}".encode() for i in range(n)])
 
 

@@ -7,12 +7,12 @@ import pytest
 from alert_values import value
 from beatwire.alerts.settings import Settings
 from beatwire.kafka.publishing.orders import change_limits, read_limits
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading import follower
 from beatwire.kafka.reading.readers import follow, read_active_alerts
 from beatwire.kafka.reading.staff import StaffReader
 from beatwire.wire import names
 from confluent_kafka.admin import NewPartitions
+from kafka_messages import quick_sender
 
 pytestmark = pytest.mark.kafka
 
@@ -25,7 +25,7 @@ def more_partitions(cluster, topic, partitions):
 
 
 def send(cluster, state):
-    with Sender(cluster) as sender:
+    with quick_sender(cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key in KEYS], [value(key, state) for key in KEYS])
 
 

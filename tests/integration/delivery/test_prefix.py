@@ -8,13 +8,12 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming import commits
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.follower import BEGINNING, Follower
 from beatwire.kafka.reading.readers import read_active_alerts, read_to_end
 from beatwire.records import Outgoing
 from beatwire.wire import names
-from kafka_messages import positions_after, take
+from kafka_messages import positions_after, quick_sender, take
 
 pytestmark = pytest.mark.kafka
 
@@ -27,7 +26,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
     there = set(kafka.cluster.admin().list_topics(timeout=60).topics)
     assert {f"icu.{name}" for name in topics.TOPICS} <= there
     assert set(topics.topics_of(cluster)) == set(topics.TOPICS)
-    with Sender(cluster) as sender:
+    with quick_sender(cluster) as sender:
         sender.send(names.SAMPLES, [b"s"] * 3, [b"1", b"2", b"3"])
     outgoing = [
         Outgoing(names.BEATS, [b"s"], [b"beat"]),

@@ -22,7 +22,7 @@ from beatwire.service.monitor import Monitor
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 from confluent_kafka import TopicPartition
-from kafka_messages import take, values_in
+from kafka_messages import quick_sender, take, values_in
 from laws import Signal
 from quiet_graph import QuietGraph
 
@@ -50,7 +50,7 @@ class Echo(QuietGraph):
 
 @pytest.mark.parametrize(("oldest", "unread", "replay"), [(80, 20, 50), (30, 0, 20)])
 def test_a_monitor_whose_commit_is_older_than_retention_reports_it_and_goes_on(kafka, caplog, oldest, unread, replay):
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         sender.send(names.SAMPLES, [b"s"] * 100, [str(n).encode() for n in range(100)])
     with Source(kafka.cluster, "g") as source:
         polled = take(source)

@@ -7,13 +7,12 @@ from beatwire.alerts.rules import RULES, SERVICE_RULES
 from beatwire.kafka import topics
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.records import Expired
 from beatwire.records.letters import Addresses
 from beatwire.wire import names
 from confluent_kafka import TopicPartition
-from kafka_messages import send, take
+from kafka_messages import quick_sender, send, take
 
 pytestmark = pytest.mark.kafka
 
@@ -33,7 +32,7 @@ def test_ticks_contain_the_locations_of_their_messages_and_a_tombstone_is_empty(
 
 
 def test_every_arrival_is_the_brokers_own_time(kafka):
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         for _ in range(20):
             sender.send(names.SAMPLES, [b"s"] * 40, [b"x"] * 40)
             sender.flush()
@@ -78,7 +77,7 @@ def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
 
 
 def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         for n in range(50):
             sender.send(names.SAMPLES, [f"s{k}".encode() for k in range(30)], [str(n).encode()] * 30)
     ends = topics.end_offsets(kafka.cluster, names.SAMPLES)
@@ -98,7 +97,7 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
 
 def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
     states = [("a", value("a")), ("b", value("b")), ("a", value("a", "off")), ("c", value("c", "latched")), ("d", None)]
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
     assert {alert["id"] for alert in read_active_alerts(kafka.cluster)} == {"b", "c"}
 
@@ -106,7 +105,7 @@ def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
 def test_an_alert_of_every_rule_is_read_and_one_of_another_version_is_said(kafka):
     rules = sorted({rule.name for rule in (*RULES, *SERVICE_RULES)})
     said = []
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         keys = [f"{number:02x}" for number in range(len(rules) + 1)]
         values = [value(key, rule=rule) for key, rule in zip(keys, [*rules, "of tomorrow"], strict=True)]
         sender.send(names.ALERTS, [key.encode() for key in keys], values)

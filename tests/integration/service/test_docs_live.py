@@ -23,13 +23,13 @@ from beatwire.backends.cuda.card import missing
 from beatwire.cli.main import app
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.kafka.reading.record import Record
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.schema_files import SCHEMAS
 from beatwire_producers.replay import replay
+from kafka_messages import quick_sender
 from page_folder import CONFIGURATION, write_folder
 from page_lines import ADDRESS, examples, needs_gpu, page_examples, runs_live
 from page_ward import alert, beat
@@ -171,7 +171,7 @@ def sent(cluster: Cluster, topic: str) -> int:
 
 
 def publish(cluster: Cluster, *records: Record) -> None:
-    with Sender(cluster) as sender:
+    with quick_sender(cluster) as sender:
         for record in records:
             sender.send(record.topic, [record.key], [record.value])
 
@@ -199,7 +199,7 @@ def follows(tail: Running, cluster: Cluster, wait) -> None:
 
     def publish_one_of_each() -> None:
         publish(cluster, beat("bed-1", 1.0), alert("bed-1"))
-        with Sender(cluster) as sender:
+        with quick_sender(cluster) as sender:
             sender.send_with_headers(names.DEAD_LETTERS, [b"bed-1"], [b"?"], [places])
 
     tail.prints("bed-1", publish_one_of_each)

@@ -7,14 +7,13 @@ from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.cli.main import app
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.orders import change_limits
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.pipeline import Pipeline, Settings
 from beatwire.records import RawTick
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 from confluent_kafka import Consumer
-from kafka_messages import positions_after, send, take, values_in
+from kafka_messages import positions_after, quick_sender, send, take, values_in
 from monitored import feed
 from typer.testing import CliRunner
 
@@ -50,7 +49,7 @@ def test_limits_and_the_audit_log_are_read_with_their_headers(kafka):
 
 def test_what_the_topics_hold_is_exported_as_fhir(kafka):
     pipeline = Pipeline(Settings(detector="rule"))
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         for values in feed(14, flat_from_s=6):
             for out in pipeline.emit(RawTick.of(values)):
                 sender.send(out.topic, out.keys, out.values)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.avro import encode_chunk
+from kafka_messages import quick_sender
 from moments import LIMIT_S
 from monitored import get
 from prometheus_client.parser import text_string_to_metric_families
@@ -76,7 +76,7 @@ def test_two_workers_are_served_on_one_port(kafka, wait):
         wait(lambda: get(port, "/readyz")[0] == 200)
         chunk = np.arange(50, dtype=np.int16)
         values = [encode_chunk(f"bed-{k}", 1, 0, 0, 250.0, ["II"], chunk) for k in range(STREAMS)]
-        with Sender(kafka.cluster) as sender:
+        with quick_sender(kafka.cluster) as sender:
             sender.send(names.SAMPLES, [f"bed-{k}".encode() for k in range(STREAMS)], values)
             sender.send(names.SAMPLES, [b"bed-0"], [b"{}"])
         wait(lambda: sum(totals(port, "beatwire_messages_total").values()) == STREAMS + 1)

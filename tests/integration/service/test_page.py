@@ -6,7 +6,6 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.follower import BEGINNING, END, Follower
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.page.dashboard import Dashboard
@@ -14,6 +13,7 @@ from beatwire.wire import names
 from confluent_kafka.admin import ConfigResource, NewPartitions
 from confluent_kafka.cimpl import NewTopic
 from jsonschema import Draft202012Validator
+from kafka_messages import quick_sender
 from laws import Signal
 from page_client import Client
 from page_ward import alert, beat
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kafka
 
 
 def publish(kafka, *records):
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         for record in records:
             sender.send(record.topic, [record.key], [record.value])
 
@@ -71,7 +71,7 @@ def test_acknowledgements_and_alerts_are_kept_by_compaction(kafka):
 def test_the_page_survives_an_outage_of_the_broker_and_says_so(own_kafka, wait):
     stopped, again = signal("bed-1"), signal("bed-2")
     with Dashboard(own_kafka.cluster, port=0) as page, Client(page.url) as client:
-        with Sender(own_kafka.cluster) as sender:
+        with quick_sender(own_kafka.cluster) as sender:
 
             def arrives(s):
                 sender.send(names.SAMPLES, [s.stream.encode()], [s.chunk(0, 50)])
@@ -82,7 +82,7 @@ def test_the_page_survives_an_outage_of_the_broker_and_says_so(own_kafka, wait):
         own_kafka.stop()
         client.until(lambda: any(m.get("broker") == "disconnected" for m in client.messages))
         own_kafka.start()
-        with Sender(own_kafka.cluster) as sender:
+        with quick_sender(own_kafka.cluster) as sender:
             wait(lambda: arrives(again))
         client.messages.clear()
         client.until(lambda: any(m.get("broker") == "connected" and m["streams"] == 2 for m in client.messages))
@@ -106,7 +106,7 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
         publish(kafka, *(beat(f"bed-{k}", 2.0) for k in range(40)))
         for future in admin.create_topics([NewTopic("ecg.later", 1, 1)]).values():
             future.result(60)
-        with Sender(kafka.cluster) as sender:
+        with quick_sender(kafka.cluster) as sender:
             sender.send("ecg.later", [b"k"], [b"v"])
         wait(lambda: received(42))
         assert not follower.records(0.2)

@@ -11,7 +11,6 @@ import pytest
 from beatwire.backends.cpu import CPU
 from beatwire.cli.main import app
 from beatwire.kafka.consuming.source import Source
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
@@ -21,7 +20,7 @@ from beatwire.stages import decode
 from beatwire.wire import names
 from beatwire.wire.avro import frame
 from beatwire_producers.replay import replay
-from kafka_messages import values_in
+from kafka_messages import quick_sender, values_in
 from moments import LIMIT_S
 from registry_server import RegistryServer
 from typer.testing import CliRunner
@@ -51,7 +50,7 @@ def reading(kafka, server, group="g", report=print):
 
 def send(kafka, *messages):
     """Send messages (key, value) in their order."""
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         sender.send(names.SAMPLES, [key for key, _ in messages], [value for _, value in messages])
 
 

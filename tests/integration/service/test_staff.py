@@ -20,7 +20,6 @@ from beatwire.kafka.consuming import commits
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing import orders
 from beatwire.kafka.publishing.orders import acknowledge, change_limits, read_limits
-from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading import follower
 from beatwire.kafka.reading.follower import BEGINNING, Follower
 from beatwire.kafka.reading.readers import read_active_alerts, read_to_end
@@ -31,6 +30,7 @@ from beatwire.wire import names
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import ConfigResource
 from jsonschema import Draft202012Validator
+from kafka_messages import quick_sender
 from laws import Signal
 from moments import LIMIT_S
 from typer.testing import CliRunner
@@ -53,7 +53,7 @@ class Feed(threading.Thread):
 
     def run(self) -> None:
         n, began = round(CHUNK_S * 250), time.monotonic()
-        with Sender(self.kafka.cluster) as sender:
+        with quick_sender(self.kafka.cluster) as sender:
             for k, at in enumerate(range(0, self.signals[0].samples.shape[1] - n, n)):
                 chunks = [s.chunk(at, at + n) for s in self.signals]
                 sender.send(names.SAMPLES, [s.stream.encode() for s in self.signals], chunks)
@@ -176,7 +176,7 @@ def test_a_reader_waits_until_it_has_read_what_was_entered_before(kafka, wait):
             time.sleep(EFFECT_S)  # the promise is about what was entered so long before
             assert staff.wait(timeout_s=20)
             assert [change.limits["asystole"] for change in staff.changes][-1] == 4.0 + k
-        with Sender(kafka.cluster) as sender:
+        with quick_sender(kafka.cluster) as sender:
             sender.send(names.SETTINGS, [b"bed", b"bed"], [b"{", b'{"stream": "bed", "limits": {"asystole": 99}}'])
             sender.send(names.ACKS, [b"x"], [None])
         wait(lambda: len(staff.rejected) == 2)
@@ -205,7 +205,7 @@ def test_the_commands_print_what_is_in_force_and_say_what_is_wrong(kafka):
     assert json.loads(run("limits", "bed", "--json").stdout)["extreme tachycardia"] == 180
     unknown = "limits: 'bed' has no beat of late and no alert: check the id"
     assert unknown in run("limits", "bed").stderr
-    with Sender(kafka.cluster) as sender:
+    with quick_sender(kafka.cluster) as sender:
         sender.send(names.BEATS, [b"bed"], [b"a beat"])
         sender.flush(LIMIT_S)
     assert unknown not in run("limits", "bed").stderr
