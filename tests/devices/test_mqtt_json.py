@@ -153,3 +153,54 @@ def test_a_mask_beyond_the_leads_is_said() -> None:
     decoder = decoder_of()
     assert read(decoder, {"samples": [1, 2], "lead_off": 2}).lead_off == 0
     assert "its lead_off of 2 has bits beyond its 1 leads" in decoder.notes[0]
+
+
+LEADS = ["I", "II", "V1"]
+VALUES = st.lists(
+    st.lists(st.integers(-999, 999) | st.sampled_from([0.25, -1.5]), min_size=4, max_size=4), min_size=1, max_size=3
+)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    rows=VALUES, as_text=st.sets(st.sampled_from(["samples", "count", "rate_hz", "uv_per_unit"])),
+    count=st.integers(0, 99),
+    form=st.sampled_from(["lists", "leads by name", "moments by name"]), query=st.sampled_from(["", "lists=moments"]),
+)  # fmt: skip
+def test_numbers_as_text_and_leads_by_name_are_what_they_say(
+    rows: list[list[float]], as_text: set[str], count: int, form: str, query: str
+) -> None:
+    names, moments = LEADS[: len(rows)], list(zip(*rows, strict=True))
+    fields: dict[str, Any] = {"count": count, "rate_hz": 250.0, "uv_per_unit": 2.5, "samples": rows}
+    plain = read(decoder_of(), fields | {"leads": names})
+    written = [[f"{v}" for v in row] for row in rows] if "samples" in as_text else rows
+    if form == "leads by name":
+        fields["samples"] = dict(zip(names, written, strict=True))
+    elif form == "moments by name":
+        fields["samples"] = [dict(zip(names, one, strict=True)) for one in zip(*written, strict=True)]
+    else:
+        fields |= {"samples": [*zip(*written, strict=True)] if query else written, "leads": names}
+    fields |= {name: f"{fields[name]}" for name in as_text - {"samples"}}
+    found = read(decoder_of(query), fields)
+    assert found.samples.tolist() == plain.samples.tolist() == [list(row) for row in zip(*moments, strict=True)]
+    assert (found.count, found.described) == (count, plain.described)
+
+
+@pytest.mark.parametrize("samples", [{"t": 1, "v": 2}, [{"t": 1, "v": 2}], {"II": [1, 2], "V1": [1]}, ["1", "x"], [{}]])
+def test_samples_that_are_no_leads_by_name_are_refused(samples: object) -> None:
+    with pytest.raises(UnreadableError, match="expected numbers in 'samples', one list a lead"):
+        read(decoder_of(), {"samples": samples})
+
+
+@pytest.mark.parametrize(
+    ("said", "mask"),
+    [
+        ({"contact": [True, False]}, 2), ({"lead_off": [0, 1]}, 2), ({"lead_off": True}, 3), ({"lead_off": False}, 0),
+        ({"contact": 0}, 3), ({"contact": True, "lead_off": 1}, 1), ({"contact": "good"}, None), ({"lead_off": "I"}, None),
+        ({"lead_off": -1}, None), ({"contact": []}, None),
+    ],
+)  # fmt: skip
+def test_contact_is_that_of_each_lead_or_said_not_to_be_used(said: dict[str, Any], mask: int | None) -> None:
+    decoder = decoder_of()
+    assert read(decoder, {"samples": [[1, 2], [3, 4]]} | said).lead_off == (mask or 0)
+    assert len(decoder.notes) == (mask is None)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from beatwire.errors import shown
+from beatwire.recordings.columns.names import Meaning, meaning
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.recordings.remarks import few
 from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
@@ -26,15 +27,19 @@ _UNITS = ("unit", "units")
 _FIELDS = (
     Field("count", is_integer, "a whole number", optional=True),
     Field("time", is_number, "a number", optional=True),
-    Field("contact", lambda value: value in (True, False), "true or false", optional=True),
     Field(
         "leads", lambda value: isinstance(value, list) and all(is_text(one, 64) for one in value), "a list of names",
         optional=True,
     ),
     Field("rate_hz", lambda value: is_number(value) and MIN_RATE_HZ <= value <= MAX_RATE_HZ, "50-4000", optional=True),
     Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
-    Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )  # fmt: skip
+_NUMBERS = ("count", "rate_hz", "uv_per_unit")  # some write them as text
+_CONTACTS = (
+    ("contact", False, "true or false"),
+    ("lead_off", True, "a mask"),
+)  # and whether it is true of a lead that is off
+ALL_OFF = -1  # the mask of all leads
 _NONE = (b"null", b"NaN")
 _DIGITS = tuple(b"%d" % digit for digit in range(10))
 _MOST_NAMES, _MOST_LISTED = 64, 8  # that are looked at; in a line
@@ -96,12 +101,14 @@ class JsonMessages:
             raise UnreadableError(
                 f"expected {own!r} among its names; got {_listed(found)} (samples=NAME in the address)"
             )
-        rows = found[own]
+        names, rows = _by_name(found[own])
+        if names:
+            fields |= {"leads": names, "is_by_name": True}
         if rows is None or (isinstance(rows, float) and math.isnan(rows)):  # one without a value, if each is one
             rows = math.nan if topic in self._single else None
         samples = _samples(own, rows)
         (self._single.add if samples.size == 1 else self._single.discard)(topic)
-        if fields.get("lead_off", 0) >> len(samples):
+        if fields.get("lead_off", 0) >> len(samples) > 0:
             self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
         self._look_at(topic, found)
         self._check_device(topic, found, now_s)
@@ -115,7 +122,16 @@ class JsonMessages:
         if isinstance(fields.get("leads"), str):
             fields["leads"] = fields["leads"].split(",")
         charge = fields.pop("battery", None)
+        contacts = [
+            (name, fields.pop(name), is_off, expected) for name, is_off, expected in _CONTACTS if name in fields
+        ]
+        fields |= {name: _number_in(fields[name]) for name in _NUMBERS if name in fields}
         fields = checked(fields, _FIELDS)
+        for name, value, is_off, expected in contacts:
+            if (mask := _off(value, is_off)) is None:
+                self._say(f"{topic}: not used: its {name} of {shown(value)}; expected {expected}")
+            else:
+                fields["lead_off"] = fields.get("lead_off", 0) | mask
         if "uv_per_unit" not in fields and (uv := self._uv(topic, found)) is not None:
             fields["uv_per_unit"] = uv
         if percent(charge) is not None:
@@ -182,6 +198,50 @@ def percent(charge: Any) -> int | None:
     return round(charge) if is_number(charge) and (charge == 0 or 1 <= charge <= 100) else None
 
 
+def _number_in(value: Any) -> Any:
+    """Return the number in a text, as an integer where it is whole; what is none as it is.
+
+    >>> _number_in("250"), _number_in("2.5"), _number_in(12.0), _number_in("fast"), _number_in(True)
+    (250, 2.5, 12, 'fast', True)
+    """
+    number = value
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _off(value: Any, is_off: bool) -> int | None:
+    """Return the mask of the leads that are off; None if the value is none. ``is_off``: what is true is off.
+
+    >>> _off(True, False), _off(0, False), _off([True, False], False), _off(5, True), _off("yes", False)
+    (0, -1, 2, 5, None)
+    """
+    if isinstance(value, list) and value and len(value) <= MAX_LEADS and all(one in (0, 1) for one in value):
+        return sum((bool(one) is is_off) << k for k, one in enumerate(value))
+    if isinstance(value, bool) or (not is_off and value in (0, 1)):
+        return ALL_OFF if bool(value) is is_off else 0
+    return value if is_off and is_integer(value, 0, (1 << MAX_LEADS) - 1) else None
+
+
+def _by_name(rows: Any) -> tuple[list[str], Any]:
+    """Return the leads of samples by their names, and a list a lead; no names where these are not leads.
+
+    >>> _by_name({"II": [1, 2], "V1": [3, 4]}), _by_name([{"II": 1}, {"II": 2}]), _by_name({"t": 1})
+    ((['II', 'V1'], [[1, 2], [3, 4]]), (['II'], [[1, 2]]), ([], {'t': 1}))
+    """
+    moments = rows if isinstance(rows, list) and rows else [rows]
+    if not all(isinstance(one, dict) and one.keys() == moments[0].keys() for one in moments):
+        return [], rows
+    names = list(moments[0])
+    if not names or not all(meaning(name) is Meaning.LEAD for name in names):
+        return [], rows
+    lists = [[one[name] for one in moments] for name in names]
+    return names, lists if moments is rows else [one if isinstance(one, list) else [one] for (one,) in lists]
+
+
 def _samples(own: str, rows: Any) -> Any:
     try:
         rows = [rows] if is_number(rows) or isinstance(rows, float) else rows
@@ -189,6 +249,9 @@ def _samples(own: str, rows: Any) -> Any:
         samples = np.array(rows)
         if samples.dtype.kind == "O":  # null: no value
             samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
+        if samples.dtype.kind == "U":  # numbers as text
+            samples = samples.astype(np.float64)
+            samples = samples.astype(np.int64) if bool((samples == np.rint(samples)).all()) else samples
     except (TypeError, ValueError):  # lists of unequal length, or none
         samples = np.array(None)
     if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:

@@ -11,7 +11,7 @@ count      JSON: name of the index of the first sample, or of the number of the 
 time       JSON: name of the time of the first sample: seconds to nanoseconds since 1970 or since the device began, or
            a date and time of ISO 8601, in UTC without a zone (default ``time``)
 battery    JSON: name of the charge, percent (default ``battery``)
-contact    JSON: name of the contact, true or false (default ``contact``)
+contact    JSON: name of the contact, true or false, or a list of a value a lead (default ``contact``)
 id         JSON: name of what tells the devices of one topic apart; each is a stream of its own
 lists      JSON: what a list of ``samples`` is: ``leads`` or ``moments``; found out, if it is not said
 format     ``json`` (default); packed samples, all leads of one moment together: ``int16``, ``uint16``, ``int24``,
@@ -182,16 +182,14 @@ class Decoder:
         of = f"{topic} {device}" if device else topic
         stream = self._streams.get(of) or self._stream(topic, device, of)
         stated = self._stated[stream] = len(get("leads", ())) or self._stated.get(stream, len(self._leads))
-        if self._shapes is not None:
+        if self._shapes is not None and not get("is_by_name"):
             samples = self._shapes.of_leads(stream, samples, stated)
         leads = self._leads_of(stream, fields, len(samples))
-        lead_off, contact = get("lead_off", 0) & ((1 << len(samples)) - 1), get("contact")
+        lead_off = get("lead_off", 0) & ((1 << len(samples)) - 1)
         if self._options.column is not None:
             rows = self._rows(leads)
             leads, samples = tuple(leads[k] for k in rows), samples[rows]
             lead_off = sum((lead_off >> row & 1) << k for k, row in enumerate(rows))
-        if contact is not None and not contact:
-            lead_off = (1 << len(samples)) - 1
         described = self._describe(stream, fields, leads, time_s)
         return Packet(samples, now_s, time_s, get("count"), lead_off, percent(get("battery")), described)
 

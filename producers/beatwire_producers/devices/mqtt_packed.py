@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from beatwire.errors import UserError, shown
 
-from beatwire_producers.devices.mqtt_json import UnreadableError
+from beatwire_producers.devices.mqtt_json import ALL_OFF, UnreadableError
 
 _SIZES = {"int16": 2, "uint16": 2, "int24": 3, "int32": 4, "float32": 4}  # bytes
 LAYOUTS: dict[str, tuple[str, Literal["<", ">"]]] = {
@@ -85,6 +85,8 @@ class PackedMessages:
         for name, value in fields.items():
             if not math.isfinite(value) and name != "skip":
                 raise UnreadableError(f"expected {name}: a number; got {value}")
+        if "contact" in fields:
+            fields["lead_off"] = 0 if fields.pop("contact") else ALL_OFF
         if isinstance(fields.get("count"), float):
             fields["count"] = int(fields["count"])
         numbers = payload[begin:]
