@@ -1,6 +1,7 @@
 """The directory of streams against a dictionary: growth, collisions, invalid stream ids."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,3 +145,26 @@ def test_streams_in_several_partitions_are_logged_once_a_minute(caplog: pytest.L
     assert [record.fields["streams"] for record in caplog.records] == [1, 4]
     assert "1 stream ('bed-1'): workers and replays lose beats" in caplog.records[0].getMessage()
     assert "4 streams ('bed-2', 'bed-3', 'bed-4', ...)" in caplog.records[1].getMessage()
+
+
+def test_a_stream_is_scattered_once_however_often_it_moves_and_so_is_the_next_one_in_its_slot() -> None:
+    directory = Directory(1)
+    for name in ("a", "b"):
+        found = list[str]()
+        for k in range(600):
+            directory.find(named([name], [k % 2]))
+            found += directory.scattered
+        assert found == [name]
+        directory.evict(np.array([0]))
+        directory.give_back(np.array([0]))
+
+
+def test_a_stream_is_not_taken_for_one_of_a_bundle_because_the_one_before_it_in_its_slot_was() -> None:
+    directory = Directory(1, counts=(4, 6))
+    chunks = named(["a"])
+    directory.find(replace(chunks, bundled=np.array([True])))
+    assert directory.bundled[0]
+    directory.evict(np.array([0]))
+    directory.give_back(np.array([0]))
+    directory.find(named(["b"]))
+    assert not directory.bundled[0]
