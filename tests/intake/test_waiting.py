@@ -135,6 +135,18 @@ def test_strays_are_dropped_and_counted_after_a_silence(rng: np.random.Generator
     assert len(pipeline.aligned.state.admission.waiting) == 1
 
 
+def test_what_was_dropped_by_a_later_chunk_of_its_stream_in_the_same_tick_is_a_reject(rng: np.random.Generator) -> None:
+    first, (stray,) = chunks_of(beds(), 0.25)[0][:1], strays(1, rng)
+    pipeline, run = Pipeline(Settings()), Run()
+    collect(pipeline, run)
+    arrival_us = 1_700_000_000_000_000 + 40_000_000 * np.arange(6)
+    arrival_us[5] += 40_000_000
+    pipeline.emit(RawTick.of([*first, stray], arrival_us=arrival_us[:2]))
+    pipeline.emit(RawTick.of([stray, stray, *first, stray], arrival_us=arrival_us[2:]))
+    left = pipeline.aligned.state.admission.waiting
+    assert (pipeline.counts["strays"], len(run.rejects), len(left)) == (3, 3, 1)
+
+
 def test_the_clock_alone_drops_nothing(rng: np.random.Generator) -> None:
     first = chunks_of(beds(), 0.25)[0][:1]
     pipeline, _ = run_over([first, strays(3, rng), [], [], []], tick_us=40_000_000)
