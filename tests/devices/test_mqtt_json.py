@@ -196,8 +196,8 @@ def test_samples_that_are_no_leads_by_name_are_refused(samples: object) -> None:
     ("said", "mask"),
     [
         ({"contact": [True, False]}, 2), ({"lead_off": [0, 1]}, 2), ({"lead_off": True}, 3), ({"lead_off": False}, 0),
-        ({"contact": 0}, 3), ({"contact": True, "lead_off": 1}, 1), ({"contact": "good"}, None), ({"lead_off": "I"}, None),
-        ({"lead_off": -1}, None), ({"contact": []}, None),
+        ({"contact": 0}, 3), ({"contact": True, "lead_off": 1}, 1), ({"contact": "good"}, None),
+        ({"lead_off": "I"}, None), ({"lead_off": -1}, None), ({"contact": []}, None),
     ],
 )  # fmt: skip
 def test_contact_is_that_of_each_lead_or_said_not_to_be_used(said: dict[str, Any], mask: int | None) -> None:
