@@ -75,6 +75,7 @@ def cut(logs: Path) -> None:
 def create_again(kafka: LocalKafka) -> None:
     admin = kafka.cluster.admin()
     admin.delete_topics([names.SAMPLES])[names.SAMPLES].result(30)
+    wait_until(lambda: names.SAMPLES not in admin.list_topics(timeout=30).topics)
     topic = NewTopic(names.SAMPLES, num_partitions=1, replication_factor=1, config=dict(topics.TOPICS[names.SAMPLES]))
     admin.create_topics([topic])[names.SAMPLES].result(30)
 

@@ -13,6 +13,7 @@ from beatwire.kafka.reading.staff import StaffReader
 from beatwire.wire import names
 from confluent_kafka.admin import NewPartitions
 from kafka_messages import quick_sender
+from moments import wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -20,8 +21,9 @@ KEYS = [f"{k:02x}" for k in range(16)]
 
 
 def more_partitions(cluster, topic, partitions):
-    admin = cluster.admin()
-    admin.create_partitions([NewPartitions(cluster.topic(topic), partitions)])[cluster.topic(topic)].result(30)
+    admin, topic = cluster.admin(), cluster.topic(topic)
+    admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+    wait_until(lambda: len(admin.list_topics(topic, timeout=30).topics[topic].partitions) == partitions)
 
 
 def send(cluster, state):

@@ -103,6 +103,7 @@ def test_a_follower_reads_from_a_time_and_partitions_and_topics_that_come_later(
         wait(lambda: received(1))
         for future in admin.create_partitions([NewPartitions(names.BEATS, 12)]).values():
             future.result(60)
+        wait(lambda: len(admin.list_topics(names.BEATS, timeout=60).topics[names.BEATS].partitions) == 12)
         publish(kafka, *(beat(f"bed-{k}", 2.0) for k in range(40)))
         for future in admin.create_topics([NewTopic("ecg.later", 1, 1)]).values():
             future.result(60)
