@@ -5,6 +5,7 @@ import re
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from beatwire.recordings import NO_VALUE, Recording, read_recording
 from beatwire.report import sections
 from beatwire.report.annotations import annotations_of
 from beatwire.report.events import PER_KIND, Event, kinds_of
-from beatwire.report.figures import overview
+from beatwire.report.figures import axes, overview
 from beatwire.report.figures.hours import hours_of
 from beatwire.report.figures.paper import scale_of
 from beatwire.report.figures.plane import decoded
@@ -215,3 +216,16 @@ def test_no_name_of_a_file_or_lead_changes_the_page_or_the_text_around_it(name: 
     assert shown.isprintable()
     assert not re.search("[<>\"']", shown)
     assert re.fullmatch(r"(?:[^&]|&(?:amp|lt|gt|quot|#x27);)*", shown)
+
+
+@given(st.lists(st.floats(200, 20_000), min_size=2, max_size=30))
+def test_every_interval_is_in_the_tachogram(rr_ms: list[float]) -> None:
+    rr = np.array([np.nan, *rr_ms])
+    group = SimpleNamespace(rows=np.arange(len(rr)), colour="black")
+    time_s = np.arange(float(len(rr)))
+    study: Any = SimpleNamespace(rr_ms=rr, recording=SimpleNamespace(seconds=60.0), groups=[group], time_s=time_s)
+    figure = axes.tachogram_figure(study)
+    shown = figure.renderers[0].data_source.data["y"][1:]
+    assert (shown < figure.y_range.end).all()
+    np.testing.assert_allclose(shown, np.minimum(rr_ms, 5000.0), rtol=1e-6)
+    assert ("5000 and more" in figure.yaxis[0].axis_label) == (max(rr_ms) > 5000)

@@ -19,6 +19,7 @@ RATE_BIN_S = 60.0  # of the rate trend, in recordings longer than ``LONG_S``
 SHORT_BIN_S, LONG_S = 5.0, 600.0  # in shorter ones
 HISTOGRAM_MS = 20.0
 POINCARE_MS = 8.0  # side of a cell of the Poincare plot
+TACHOGRAM_MS = 5000.0
 LONGEST_RR_MS = 3000.0  # shown in the histogram and in the Poincare plot, at most
 _SIDE_PX = 280  # of the Poincare plot
 QUALITY_COLOURS = (
@@ -58,13 +59,15 @@ def rate_bin_s(study: Study) -> float:
 
 
 def tachogram_figure(study: Study, x_range: Any = None) -> Any:
-    """Return the tachogram: the interval before every beat."""
+    """Return the tachogram: the interval before every beat; longer ones than ``TACHOGRAM_MS`` stand at the top."""
     rr_ms = study.rr_ms
     if not np.isfinite(rr_ms).any():
         return None
-    top = min(1.1 * float(np.nanmax(rr_ms)), 5000.0)
+    longest = float(np.nanmax(rr_ms))
+    label = "RR, ms" if longest <= TACHOGRAM_MS else f"RR, ms; at the top {TACHOGRAM_MS:g} and more"
+    rr_ms = np.minimum(rr_ms, TACHOGRAM_MS)
     shown = (0, study.recording.seconds) if x_range is None else x_range
-    figure = new_figure(230, "time from the start", "RR, ms", x_range=shown, y_range=(0, top))
+    figure = new_figure(230, "time from the start", label, x_range=shown, y_range=(0, 1.1 * float(np.nanmax(rr_ms))))
     for group in study.groups:
         figure.scatter(
             x=study.time_s[group.rows].astype(np.float32), y=rr_ms[group.rows].astype(np.float32), size=2.4,
