@@ -23,7 +23,7 @@ from dockerfile import stages
 STAND_INS = Path(__file__).with_name("stand_ins")
 LEFT_OUT = ("grafana",)
 NEEDED = ("podman", "debootstrap", "iptables", "podman-compose")
-PACKAGES = "podman runc netavark aardvark-dns iptables debootstrap"  # of Debian
+PACKAGES = "podman runc netavark aardvark-dns iptables catatonit debootstrap"  # of Debian
 TOKEN = "a-token-of-24-characters"  # of the page of this run, which no other machine reaches
 NOISE = re.compile(r"^.*(systemd connection|connect to syslog|Ignore --wait).*\n?", re.MULTILINE)
 _LOCAL = "docker.io/"  # where podman looks for a name without a registry
