@@ -12,7 +12,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.falls import without_falls
-from beatwire.recordings.columns.laterate import COMMON_HZ, likely_rate
+from beatwire.recordings.columns.laterate import COMMON_HZ, likely_spacing
 from beatwire.recordings.columns.lattice import lattice_of
 from beatwire.recordings.columns.rounded import rounded_rate
 from beatwire.recordings.remarks import gaps_note
@@ -63,7 +63,7 @@ def rate_and_positions(
     if grid:
         rate_hz, missing, jitter = grid
     else:
-        rate_hz, missing, jitter = likely_rate(rows, times, rounded, coarse)
+        rate_hz, missing, jitter = likely_spacing(rows, times, rounded, coarse)
     _check_one_rate(where, name, rows, times, missing, rate_hz)
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])

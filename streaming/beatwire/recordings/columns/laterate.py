@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.recordings.columns.lattice import Lattice
+from beatwire.recordings.columns.lattice import Spacing
 from beatwire.recordings.columns.rounded import Rounded
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
@@ -24,7 +24,7 @@ _SURE = 0.012  # with less difference the rate over windows is that without gaps
 _SAME = 0.001  # without a gap, steps whose rate differs by more from that of all rows are rounded, not exact
 
 
-def likely_rate(rows: I64, times: F64, rounded: Rounded | None, coarse: bool) -> Lattice:
+def likely_spacing(rows: I64, times: F64, rounded: Rounded | None, coarse: bool) -> Spacing:
     """Return rate, missing samples and jitter of times that may be late, early, or shared by rows."""
     rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
@@ -40,7 +40,7 @@ def likely_rate(rows: I64, times: F64, rounded: Rounded | None, coarse: bool) ->
             uneven = _unevenness(rows, times, found, even_hz)
             if uneven < 0.9 * least:
                 missing, rate_hz, least = found, even_hz, uneven
-    return Lattice(rate_hz, missing, jitter)
+    return Spacing(rate_hz, missing, jitter)
 
 
 def _rough_rate(rows: I64, times: F64) -> float:

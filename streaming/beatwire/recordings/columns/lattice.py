@@ -21,7 +21,7 @@ _WIDE, _BLOCK = 0.9, 256  # rows of a block lie so many samples off, between the
 _REACH = (1, 4, 16, 64, 512, np.inf)  # samples of the steps over which a rate is found, in turn
 
 
-class Lattice(NamedTuple):
+class Spacing(NamedTuple):
     """The rate in Hz, missing samples before each row but the first, int64 [n - 1], and how far a row lies off."""
 
     rate_hz: float
@@ -29,7 +29,7 @@ class Lattice(NamedTuple):
     jitter: float
 
 
-def lattice_of(rows: I64, times: F64) -> Lattice | None:
+def lattice_of(rows: I64, times: F64) -> Spacing | None:
     """Return the grid of the times of rows, or of the first rows of packets of one size.
 
     >>> import numpy as np
@@ -56,7 +56,7 @@ def lattice_of(rows: I64, times: F64) -> Lattice | None:
     off = xp.abs(ahead)
     if float((samples == 1.0).mean()) < _SINGLE or float(off.max()) > _NEAR or _widest(ahead) > _WIDE:
         return None
-    return Lattice(together / step_s, together * (samples.astype(np.int64) - 1), together * float(xp.median(off)))
+    return Spacing(together / step_s, together * (samples.astype(np.int64) - 1), together * float(xp.median(off)))
 
 
 def _widest(ahead: Any) -> float:
