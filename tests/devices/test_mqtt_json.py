@@ -155,6 +155,18 @@ def test_a_mask_beyond_the_leads_is_said() -> None:
     assert "its lead_off of 2 has bits beyond its 1 leads" in decoder.notes[0]
 
 
+def test_leads_of_moments_are_as_many_as_their_contacts() -> None:
+    decoder = decoder_of("lists=moments")
+    assert read(decoder, {"samples": [[1, 2, 3], [4, 5, 6]], "contact": [True, True, False]}).lead_off == 4
+    assert not decoder.notes
+
+
+def test_text_is_a_number_of_as_many_digits_and_as_large_as_it_says() -> None:
+    decoder = decoder_of()
+    assert read(decoder, {"samples": ["1"], "count": f"{2**53 + 1}"}).count == 2**53 + 1
+    assert read(decoder, {"samples": ["1", "inf", "1e300"]}).samples.tolist() == [[1.0, np.inf, 1e300]]
+
+
 LEADS = ["I", "II", "V1"]
 VALUES = st.lists(
     st.lists(st.integers(-999, 999) | st.sampled_from([0.25, -1.5]), min_size=4, max_size=4), min_size=1, max_size=3
@@ -186,7 +198,9 @@ def test_numbers_as_text_and_leads_by_name_are_what_they_say(
     assert (found.count, found.described) == (count, plain.described)
 
 
-@pytest.mark.parametrize("samples", [{"t": 1, "v": 2}, [{"t": 1, "v": 2}], {"II": [1, 2], "V1": [1]}, ["1", "x"], [{}]])
+@pytest.mark.parametrize(
+    "samples", [{"t": 1, "v": 2}, {"0": 5, "1": 6}, [{"t": 1, "v": 2}], {"II": [1, 2], "V1": [1]}, ["1", "x"], [{}]]
+)
 def test_samples_that_are_no_leads_by_name_are_refused(samples: object) -> None:
     with pytest.raises(UnreadableError, match="expected numbers in 'samples', one list a lead"):
         read(decoder_of(), {"samples": samples})

@@ -9,6 +9,8 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,7 @@ _CONTACTS = (
     ("lead_off", True, "a mask"),
 )  # and whether it is true of a lead that is off
 ALL_OFF = -1  # the mask of all leads
+_EXACT = 2.0**53  # of a whole number in float64
 _NONE = (b"null", b"NaN")
 _DIGITS = tuple(b"%d" % digit for digit in range(10))
 _MOST_NAMES, _MOST_LISTED = 64, 8  # that are looked at; in a line
@@ -108,8 +111,6 @@ class JsonMessages:
             rows = math.nan if topic in self._single else None
         samples = _samples(own, rows)
         (self._single.add if samples.size == 1 else self._single.discard)(topic)
-        if fields.get("lead_off", 0) >> len(samples) > 0:
-            self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
         self._look_at(topic, found)
         self._check_device(topic, found, now_s)
         return fields, samples
@@ -206,10 +207,9 @@ def _number_in(value: Any) -> Any:
     """
     number = value
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             number = float(value)
-        except ValueError:
-            return value
+            return int(value)  # of as many digits as it has
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
@@ -236,10 +236,15 @@ def _by_name(rows: Any) -> tuple[list[str], Any]:
     if not all(isinstance(one, dict) and one.keys() == moments[0].keys() for one in moments):
         return [], rows
     names = list(moments[0])
-    if not names or not all(meaning(name) is Meaning.LEAD for name in names):
+    if not _are_leads(tuple(names)):
         return [], rows
     lists = [[one[name] for one in moments] for name in names]
     return names, lists if moments is rows else [one if isinstance(one, list) else [one] for (one,) in lists]
+
+
+@lru_cache(maxsize=64)
+def _are_leads(names: tuple[str, ...]) -> bool:
+    return bool(names) and all(meaning(name) is Meaning.LEAD for name in names)
 
 
 def _samples(own: str, rows: Any) -> Any:
@@ -248,10 +253,11 @@ def _samples(own: str, rows: Any) -> Any:
         rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
         samples = np.array(rows)
         if samples.dtype.kind == "O":  # null: no value
-            samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
+            samples = np.array([[np.nan if v is None else v for v in row] for row in rows if isinstance(row, list)])
         if samples.dtype.kind == "U":  # numbers as text
             samples = samples.astype(np.float64)
-            samples = samples.astype(np.int64) if bool((samples == np.rint(samples)).all()) else samples
+            if bool(((samples == np.rint(samples)) & (np.abs(samples) < _EXACT)).all()):
+                samples = samples.astype(np.int64)
     except (TypeError, ValueError):  # lists of unequal length, or none
         samples = np.array(None)
     if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:

@@ -37,6 +37,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from beatwire.errors import UserError, shown
 from beatwire.recordings.leads import find_leads
+from beatwire.recordings.remarks import few
 
 from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
 from beatwire_producers.devices.mqtt_packed import LAYOUTS, TIMES, PackedMessages
@@ -156,6 +157,7 @@ class Decoder:
             else PackedMessages(layout, address.map["header"], max(1, len(leads)))
         )
         self.notes = self._messages.notes
+        self._say = few(self.notes.append)
         self._shapes = Shapes(address.map["lists"], self.notes.append) if layout == "json" else None
         self._stated: dict[str, int] = {}  # stream -> the leads that its messages named last
         self._known_leads: dict[str, tuple[str, ...]] = {}  # stream -> the leads of its last message
@@ -186,6 +188,8 @@ class Decoder:
             samples = self._shapes.of_leads(stream, samples, stated)
         leads = self._leads_of(stream, fields, len(samples))
         lead_off = get("lead_off", 0) & ((1 << len(samples)) - 1)
+        if get("lead_off", 0) >> len(samples) > 0:
+            self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
         if self._options.column is not None:
             rows = self._rows(leads)
             leads, samples = tuple(leads[k] for k in rows), samples[rows]
