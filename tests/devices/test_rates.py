@@ -15,7 +15,7 @@ from beatwire_producers.devices.places import Placer
 from beatwire_producers.devices.rates import sure_rate
 from beatwire_producers.devices.reading import Reading
 from draws import draws
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 NOW_S = 1_790_000_000.0
@@ -28,6 +28,7 @@ def packet(k: int, size: int, arrival_s: float, *, count: int | None = None, see
 
 
 @settings(max_examples=draws(40), deadline=None)
+@example(rate_hz=100.0, packet_s=2.0, late_s=0.0, stall_s=10.0, counts=True, twice=False, seed=0)
 @given(
     rate_hz=RATES, packet_s=st.sampled_from([0.1, 0.5, 1.0, 2.0]), late_s=st.sampled_from([0.0, 0.02, 0.1, 0.3]),
     stall_s=st.sampled_from([0.0, 2.0, 4.0, 10.0]), counts=st.booleans(), twice=st.booleans(), seed=st.integers(0, 999),
@@ -52,6 +53,14 @@ def test_a_rate_is_right_within_three_percent_however_packets_arrive(
 def test_a_stall_at_the_end_of_what_came_is_waited_out() -> None:
     arrivals_s = [1.07, 2.07, 3.03, 4.01, 5.1, 6.08, 15.9, 15.901]  # all together they look like 512 Hz
     assert sure_rate(Description("x"), [packet(k, 500, NOW_S + at) for k, at in enumerate(arrivals_s)]) is None
+
+
+@pytest.mark.parametrize("stall_s", [0.0, 2.0, 10.0])
+def test_counts_that_never_rise_are_as_none(stall_s: float) -> None:
+    arrivals_s = [NOW_S + 2.0 * k + stall_s * (k > 4) for k in range(10)]
+    counted = [packet(k, 200, at, count=7) for k, at in enumerate(arrivals_s)]
+    plain = [packet(k, 200, at) for k, at in enumerate(arrivals_s)]
+    assert sure_rate(Description("x"), counted) == sure_rate(Description("x"), plain)
 
 
 def test_packets_that_come_seldom_are_waited_for_and_that_is_said() -> None:

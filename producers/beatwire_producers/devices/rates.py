@@ -67,6 +67,8 @@ def _measured(described: Description, packets: Sequence[Packet]) -> tuple[float,
             hz = earliest_hz
         with suppress(UserError):  # what is counted are no samples
             return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1]))), np.maximum.accumulate(rows) + ends[0]
+    if not has_times and len(sizes) == len(packets):  # the counts show nothing
+        sizes, seconds = sizes[1:], seconds[:-1]
     try:
         hz, position, _ = rate_and_positions(where, "time", np.repeat(seconds, sizes), None)
         check_rate(where, hz)
