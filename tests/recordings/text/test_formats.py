@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
 from beatwire.recordings import read_blocks, read_recording
 from beatwire.recordings.columns.roles import Table, roles_of
 from beatwire.recordings.synthetic.person import synthetic_recording
@@ -278,3 +279,17 @@ def test_a_text_table_of_any_dialect_gives_the_right_samples_rate_and_unit(diale
         assert any(re.match("no unit: read as millivolts", note) for note in recording.notes)
     joined = np.concatenate([block.samples[0] * block.uv_per_unit for block in blocks])
     assert np.abs(joined - samples * recording.uv_per_unit).max() < 3
+
+
+@pytest.mark.parametrize("clock", ["{0:.3f}", "12:00:{0:06.3f}", "{2},{3}", "{1}"])
+def test_a_clock_that_is_text_in_a_later_block_is_refused_and_a_count_is_none(clock: str, tmp_path: Path) -> None:
+    rows = [clock.format(t, k, k // 200, k % 200 * 5) for k, t in enumerate(T)]
+    rows[1500:] = [re.sub(r"[^,]+$", "x", row) for row in rows[1500:]]
+    head = {"{1}": "sample", "{2},{3}": "time,ms"}.get(clock, "time")
+    (tmp_path / "x.csv").write_text(lines(f"{head},II", *(f"{row},{v:.3f}" for row, v in zip(rows, MV, strict=True))))
+    blocks = read_blocks(tmp_path / "x.csv", fs=RATE_HZ, samples=500)
+    if head == "sample":
+        assert sum(block.samples.shape[1] for block in blocks) == len(T)
+        return
+    with pytest.raises(UserError, match="expected a time in every row of column 'time'; row 1501"):
+        list(blocks)

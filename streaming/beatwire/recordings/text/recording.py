@@ -149,10 +149,9 @@ def _text_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
     )  # fmt: skip
-    split: tuple[int, ...] | None = None
+    read: _Read | None = None
     for table in tables:
-        read = _Read.of(layout, table, split)
-        split = read.split
+        read = _Read.of(layout, table, read)
         if roles is None:
             notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
@@ -189,8 +188,8 @@ class _Read:
     split: tuple[int, ...]
 
     @staticmethod
-    def of(layout: Layout, written: list[Column], split: tuple[int, ...] | None = None) -> _Read:
-        """Return the columns of a file as numbers; text remains None."""
+    def of(layout: Layout, written: list[Column], before: _Read | None = None) -> _Read:
+        """Return the columns of a file as numbers; text remains None, where the rows ``before`` were none either."""
         columns: list[Any] = []
         units = [*layout.units]
         for k, column in enumerate(written):
@@ -199,9 +198,11 @@ class _Read:
             dates = seconds_of(column) if values is None else seconds_of_digits(values)
             if dates is not None:
                 values, units[k] = dates, "s"
+            if values is None and before is not None and before.table.columns[k] is not None:
+                values = np.full(len(column), np.nan)
             columns.append(values)
         table = Table(layout.names, columns, tuple(units), layout.sensors)
-        split = split_clock(table) if split is None else split
+        split = split_clock(table) if before is None else before.split
         return _Read(layout, written, with_parts(table, split), split)
 
 
@@ -213,7 +214,7 @@ def _in_order(
     if rows is None:
         return written, read, ()
     written = [rows_of(column, rows) for column in written]
-    return written, _Read.of(layout, written, read.split), notes
+    return written, _Read.of(layout, written, read), notes
 
 
 def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
