@@ -219,8 +219,7 @@ def _times_by_name(table: Table, found: list[Behaviour | None]) -> list[int]:
     """Return the columns that are called like a time, in a table in which no column rises evenly."""
     names = [without_unit(name).casefold() for name in table.names]
     return [
-        k
-        for k, b in enumerate(found)
+        k for k, b in enumerate(found)
         if len(found) > 1 and b not in (Behaviour.EMPTY, Behaviour.CONSTANT) and table.columns[k] is not None
         and table.meaning(k) is Meaning.TIME and (is_time_name(names[k]) or table.unit(k) in PER_SECOND)
     ]  # fmt: skip
