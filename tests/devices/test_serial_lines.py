@@ -74,3 +74,18 @@ def test_what_rises_slowly_is_no_place(turns: list[int], name: str) -> None:
     assert described.leads == ("ecg_mV" if name else "0",)
     assert (reader._clock, reader._count) == (None, None)
     assert len(reader.notes) == 1
+
+
+@given(
+    unit=st.sampled_from(["ms", "us"]), start=st.integers(0, 10**7), name=st.sampled_from(["time", "s"]),
+    lost=st.integers(0, 500),
+)  # fmt: skip
+def test_seconds_and_their_parts_place_lines_together(unit: str, start: int, name: str, lost: int) -> None:
+    rows = np.delete(np.arange(MV.shape[1]), slice(400, 400 + lost))
+    per = {"ms": 1000, "us": 1_000_000}[unit]
+    ticks = start * (per // 1000) + rows * (per // 250)
+    lines = [f"{at // per},{at % per},{v:.4f}" for at, v in zip(ticks.tolist(), MV[0, rows], strict=True)]
+    reader = serial_port.SerialReader("/dev/x", 115_200, Options())
+    assert reader._learn("serial:/dev/x", lines, f"{name},{unit},ecg_mV").leads == ("ecg_mV",)
+    packets = list(reader._packets_of(lines, 0.0))
+    assert [packet.time_s for packet in packets] == pytest.approx([ticks[k] / per for k in ([0, 400] if lost else [0])])

@@ -14,6 +14,7 @@ import serial
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import typical_step
 from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, without_unit
+from beatwire.recordings.columns.parts import split_clock, with_parts
 from beatwire.recordings.columns.roles import Table, risen, roles_of
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
@@ -55,6 +56,7 @@ class SerialReader:
         self._lines = Lines()
         self._leads: list[int] = []
         self._clock: tuple[int, float] | None = None  # column, and its units per second
+        self._parts: tuple[int, float] | None = None  # the same of the parts of its seconds
         self._count: int | None = None
         self._turns = Turns()
         self.notes: list[str] = []
@@ -99,9 +101,12 @@ class SerialReader:
         names = self._lines.names or ([f"{k}" for k in range(width)] if width > 1 else ["ECG"])
         options = self._options
         table = Table(tuple(names), [values[:, k] for k in range(width)])
+        split = split_clock(table)
+        table = with_parts(table, split)
         roles = roles_of(where, table, column=options.column, fs=options.fs)
         self.notes += [f"{where}: {note}" for note in roles.notes(names)]
         self._leads, self._clock, self._count = list(roles.leads), None, None
+        self._parts = (split[1], PER_SECOND[table.unit(split[1])]) if split and roles.clock == split[0] else None
         for k in (roles.count, roles.clock):
             if k is not None:
                 self._place_by(where, table, k, is_count=k == roles.count)
@@ -172,15 +177,12 @@ class SerialReader:
 
     def _packets_of(self, lines: list[str], now_s: float) -> Iterator[Packet]:
         """Yield packets of lines in which the contact does not change, and whose clock leaves nothing out."""
-        needed = max(
-            [
-                *self._leads,
-                *([self._clock[0]] if self._clock else []),
-                *([self._count] if self._count is not None else []),
-            ]
-        )
-        width, rows = needed + 1, [self._lines.cells(line) for line in lines]
+        placing = [column for column, _ in filter(None, (self._clock, self._parts))]
+        placing += [] if self._count is None else [self._count]
+        width, rows = max(self._leads + placing) + 1, [self._lines.cells(line) for line in lines]
         values = self._lines.numbers([row if len(row) >= width else [] for row in rows], width)
+        if self._clock and self._parts:
+            values[:, self._clock[0]] += values[:, self._parts[0]] / self._parts[1]
         off = np.array([row == [OFF] for row in rows])
         samples = values[:, self._leads]
         samples[np.abs(samples) >= _MOST] = np.nan
