@@ -122,3 +122,10 @@ def test_the_value_in_the_text_of_an_alert_is_on_the_side_of_the_limit_that_it_w
     shown = float(found[1]) - limit
     assert (shown > 0, shown < 0) == (above > 0, above < 0)
     assert abs(shown - above) <= 0.5
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES[: len(RULES)])
+def test_the_text_of_an_alert_has_a_dash_for_a_value_that_is_unknown(rule: Rule) -> None:
+    text = rule.text_of("on", float("nan"), rule.default)
+    assert "nan" not in text
+    assert ("-/min" in text) == ("{value:.0f}/min" in rule.text)

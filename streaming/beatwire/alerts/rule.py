@@ -1,6 +1,7 @@
 """What a rule of alerts has, as people read it; ids of alerts."""
 
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,11 +134,13 @@ class Rule:
 
 
 def _apart(value: float, limit: float, sign: str, decimals: int) -> str:
-    """Return a value with so many decimals, or with those by which it is not the limit.
+    """Return a value with so many decimals, or with those by which it is not the limit; a dash if it is unknown.
 
     >>> _apart(131.2, 120.0, "", 0), _apart(120.2, 120.0, "", 0), _apart(120.0, 120.0, "", 0)
     ('131', '120.2', '120')
     """
+    if math.isnan(value):
+        return "-"
     while decimals < _MOST_DECIMALS and value != limit and round(value, decimals) == limit:
         decimals += 1
     return f"{value:{sign}.{decimals}f}"
