@@ -126,7 +126,7 @@ def test_alerts_of_sessions_that_come_again_have_the_times_of_their_own_clock_ho
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(3), 2075, 24, 88, 467, 1319, 1501],  # the heavy suite has those below 2000
+    [*range(3), 2075, 24, 88, 467, 1319, 1501, 1528, 1649],  # the heavy suite has those below 2000
 )
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)

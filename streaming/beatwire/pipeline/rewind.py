@@ -59,7 +59,7 @@ class TimeMarks:
             )
 
     def begin(self, tick: int, aligned: Aligned, restarted: I64) -> None:
-        """Begin the marks of streams anew that are new, or were silent for long.
+        """Begin the marks of streams anew that are new, or were silent for long and nobody else sent for them.
 
         Parameters
         ----------
@@ -74,7 +74,8 @@ class TimeMarks:
         was_active = np.zeros(len(self.ticks), np.bool_)
         if aligned.before is not None:
             was_active[: len(aligned.before.active_us)] = aligned.before.active_us > 0
-        anew = ~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)  # new, or after a silence
+        was_silent = (restarted[:, EVENT_VALUE] < -1) & ~np.isin(slots, aligned.contested)
+        anew = ~was_active[slots] | was_silent
         begun = slots[anew]
         self.ticks[begun] = tick
         self.newest_us[begun] = now_us[anew]

@@ -165,6 +165,7 @@ class Aligned:
     clocks       int64 [c, 7], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
     banks        by number
     misfits_first  int64 [m]: slots whose first chunk was rejected because of what the stream was: place, rate, units
+    contested    int64 [c]: slots that restart while another device, or another session, sends for them
     refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there is no memory
     rejects      messages that decode and align reject
     evicted      int64 [f]: slots of streams that are removed after this tick
@@ -191,6 +192,7 @@ class Aligned:
     waited: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     limits: I64 = field(default_factory=lambda: np.zeros((0, LIMITS_COLUMNS), np.int64))
     misfits_first: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    contested: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     before: SlotColumns | None = None
     later: Mapping[int, int] = field(default_factory=dict)
 

@@ -27,14 +27,14 @@ from beatwire.kernels.intake import arrivals, clock
 from beatwire.records import I64, Aligned, Chunks, Fault, Rejects, slot_columns
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST, CHUNK_SESSION, EVENT_KIND, EVENT_SLOT
-from beatwire.records.events import CLOCK, LIMITS_CHANGED
+from beatwire.records.events import CLOCK, LIMITS_CHANGED, RESTART
 from beatwire.records.samples import SlotColumns
 from beatwire.records.slot_columns import new_slots
 from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.streams.admission import WAITS, Admission
 from beatwire.stages.support.streams.align_groups import Grouped, Stop
-from beatwire.stages.support.streams.align_tables import positions_of, seen_in
+from beatwire.stages.support.streams.align_tables import contested_in, positions_of, seen_in
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.placements import placements
 from beatwire.stages.support.streams.rejections import KINDS, LeadNames, reason_of
@@ -117,6 +117,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         expected = float(verdicts.expected[i]) if room is None else room
         reason = reason_of(stream, code, expected, given, i, admission.banks, state.lead_names)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
+    restarted = rows.event[rows.event[:, EVENT_KIND] == RESTART, EVENT_SLOT]
+    state.lead_names.note_restarts(given, state.slots, restarted)
     state.counts += rows.sizes[slot_columns.DUPLICATES :]
     events, clocks, limits = _split_events(rows.event)
     no_room = np.flatnonzero((verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK))
@@ -145,6 +147,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         overloaded=chunks.overloaded,
         limits=with_arrivals(limits, given),
         misfits_first=_misfits_first(slot, verdicts.code),
+        contested=contested_in(state.slots, restarted),
     )
 
 

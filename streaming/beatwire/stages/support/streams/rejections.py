@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from beatwire.kernels.intake import arrivals
-from beatwire.records import Bank
+from beatwire.records import I64, Bank
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
     CHUNK_FIRST,
@@ -14,6 +16,7 @@ from beatwire.records.columns import (
     CHUNK_SESSION,
     CHUNK_UV_PER_UNIT,
 )
+from beatwire.records.slot_columns import SLOT_LEAD_NAMES
 from beatwire.wire.avro import lead_names
 
 KINDS = {
@@ -37,6 +40,15 @@ class LeadNames:
         digest = int(chunks.ints[i, CHUNK_LEAD_NAMES])
         if digest not in self.by_hash and len(self.by_hash) < MOST_NAMES:
             self.by_hash[digest] = _listed(lead_names(chunks.payload, chunks.ints[i]))
+
+    def note_restarts(self, chunks: AlignChunks, slots: I64, restarted: I64) -> None:
+        """Remember the names of streams that have restarted: they may be others."""
+        if len(restarted) == 0 or len(self.by_hash) >= MOST_NAMES:
+            return
+        known = np.array([*self.by_hash], np.int64)
+        for digest in np.setdiff1d(slots[restarted, SLOT_LEAD_NAMES], known)[:MOST_NAMES]:
+            for at in np.flatnonzero(chunks.ints[:, CHUNK_LEAD_NAMES] == digest)[:1].tolist():
+                self.note(chunks, at)
 
 
 def _listed(names: list[str]) -> str:
