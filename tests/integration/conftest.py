@@ -44,7 +44,7 @@ worker = _load(WORKER)
 
 @pytest.fixture(scope="session", autouse=True)
 def formatted_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let the brokers of this process have copies of the first one's empty folder: a start of Java less for each."""
+    """Give each broker of this process a copy of the first one's empty folder, which saves a start of Java."""
     formats, kept = broker.LocalKafka._format, tmp_path_factory.mktemp("formatted") / "logs"
 
     def copied(kafka: broker.LocalKafka, properties: Path) -> None:

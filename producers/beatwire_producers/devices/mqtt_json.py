@@ -40,7 +40,7 @@ _NUMBERS = ("count", "rate_hz", "uv_per_unit")  # some write them as text
 _CONTACTS = (
     ("contact", False, "true or false"),
     ("lead_off", True, "a mask"),
-)  # and whether it is true of a lead that is off
+)  # name, what it is of a lead that is off
 ALL_OFF = -1  # the mask of all leads
 _EXACT = 2.0**53  # of a whole number in float64
 _NONE = (b"null", b"NaN")
@@ -200,7 +200,7 @@ def percent(charge: Any) -> int | None:
 
 
 def _number_in(value: Any) -> Any:
-    """Return the number in a text, as an integer where it is whole; what is none as it is.
+    """Return the number that a text holds, an integer if it is whole; every other value unchanged.
 
     >>> _number_in("250"), _number_in("2.5"), _number_in(12.0), _number_in("fast"), _number_in(True)
     (250, 2.5, 12, 'fast', True)

@@ -95,7 +95,7 @@ class PackedMessages:
         return fields, _unpacked(numbers, self._layout, self._leads)
 
     def _judge(self, topic: str, numbers: bytes) -> None:
-        """Say that the first samples change much less in another format."""
+        """Note another format, if the first samples change much less in it."""
         self._judged += len(numbers) // self._size
         for layout in self._change:
             self._change[layout] += _roughness(_unpacked(numbers, layout, self._leads))

@@ -51,7 +51,7 @@ class Shapes:
         return samples
 
     def _judge(self, stream: str, samples: Any) -> None:
-        """Say that the first samples change much less from list to list than along one."""
+        """Note that lists seem to be moments: the first samples change less from list to list than along one."""
         size, along, across = self._changes.get(stream, (0, 0.0, 0.0))
         if size >= _JUDGED:
             return

@@ -17,7 +17,8 @@ from beatwire.recordings.text.dialect import dialect_of, is_comma_twice
 from beatwire.records import F64
 
 OFF = "!"  # a lead is off
-_LABEL = re.compile(r"^([^\W\d]\w*)[:=](?=[-+.\d!])")
+_NAMED = r"([^\W\d]\w*)[:=](?=[-+.\d!])"  # the name before a value
+_LABEL, _LABELS = re.compile(f"^{_NAMED}"), re.compile(rf"(^|[\s,;|]){_NAMED}")  # of a cell, and of a line
 _PARTED = re.compile(r"\s*[,;|\t]\s*|\s+")
 _PARTED_BUT_BY_COMMAS = re.compile(r"\s*[;|\t]\s*|\s+")
 _JUDGED = 512  # lines
@@ -115,7 +116,7 @@ def _unlabelled(line: str) -> str:
     >>> _unlabelled("ecg: 0,512, HR: 71")
     '0,512, 71'
     """
-    return re.sub(r"(^|[\s,;|])[^\W\d]\w*[:=](?=[-+.\d!])", r"\1", _joined(line))
+    return _LABELS.sub(r"\1", _joined(line))
 
 
 def _is_number(text: str) -> bool:
