@@ -73,6 +73,8 @@ def _on_one_scale(name: str, blocks: Iterator[Block]) -> Iterator[Recording]:
         if scale is None:
             if not any(r.any_valid for r in ranges):
                 raise UserError(f"{name}: expected values in the first {len(block.columns[0])} samples; got none")
-            scale = scale_for(block.columns, block.uv_per_value, ranges)
+            scale = scale_for(block.columns, block.uv_per_value, ranges, more=True)
             notes += scale.notes
+        elif beyond := scale.beyond(block.columns, ranges):
+            notes += (f"{beyond} values beyond the scale of the first block are clipped",)
         yield Recording(name, block.rate_hz, block.leads, scale.uv_per_unit, scale.apply(block.columns, ranges), notes)

@@ -11,7 +11,7 @@ different rates are brought to the highest of their rates by linear interpolatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -85,7 +85,7 @@ class _Leads:
 
     def columns(self, first: int, last: int) -> list[F64]:
         """Return the samples ``[first, last)`` of each lead."""
-        return [_at_rate(signal, self.rate_hz, first, last) for signal in self.signals]
+        return [at_rate(signal, self.rate_hz, first, last) for signal in self.signals]
 
 
 def recording_of(
@@ -126,35 +126,6 @@ def blocks_of(
         notes = chosen.notes if first == 0 else ()
         notes += source.remarks() if first + samples >= chosen.length else ()
         yield Block(chosen.rate_hz, chosen.leads, columns, chosen.uv_per_value, notes)
-
-
-def joined(pieces: Sequence[tuple[int, Signal]], name: str, rate_hz: float, length: int) -> Signal:
-    """Return one signal of stretches of signals, each by its own rate and unit; between them there is no value.
-
-    Parameters
-    ----------
-    pieces
-        The first sample of each stretch, at ``rate_hz``, ascending, and its signal.
-    """
-    units = [piece.uv_per_value for _, piece in pieces]
-    known = [uv for uv in units if uv]
-    least = min(known, default=0.0)
-    uv: float | None = least if len(known) == len(units) else 0.0
-    if units and all(unit is None for unit in units):
-        uv = None
-
-    def read(first: int, last: int) -> F64:
-        out = np.full(last - first, np.nan)
-        for start, piece in pieces:
-            count = round(piece.length * rate_hz / piece.rate_hz)
-            begin, end = max(first, start), min(last, start + count)
-            if begin < end:
-                values = _at_rate(piece, rate_hz, begin - start, end - start)
-                scale = piece.uv_per_value / least if piece.uv_per_value else 1.0
-                out[begin - first : end - first] = values if scale == 1.0 else values * scale
-        return out
-
-    return Signal(name, rate_hz, length, uv, read)
 
 
 def of_array(values: F64, name: str, rate_hz: float, uv_per_value: float | None) -> Signal:
@@ -266,7 +237,7 @@ def _rate(source: Signals, rate_hz: float, fs: float | None) -> float:
     return checked
 
 
-def _at_rate(signal: Signal, rate_hz: float, first: int, last: int) -> F64:
+def at_rate(signal: Signal, rate_hz: float, first: int, last: int) -> F64:
     """Return the samples ``[first, last)`` of a signal at another rate, by linear interpolation; NaN behind its end."""
     if abs(signal.rate_hz / rate_hz - 1) <= _SAME_RATE:
         end = max(first, min(last, signal.length))

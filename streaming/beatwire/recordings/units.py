@@ -28,6 +28,8 @@ _FEWEST_USUAL_STEPS = 50  # of an ordinary stretch; below, rare values far outsi
 _RARE = 0.5  # of the values of a lead
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
+_LATER_UV = 10_000.0  # room for what follows a first block, which may be quiet: the size of a large ECG, ...
+_LATER_STEPS = 2_000  # ... or, without a unit, 16 times the size of the block
 _SAME_UNIT = 1e-3  # microvolts per value that differ by less are one
 _HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
 _DEVICE_BLOCK = 1 << 24  # the same on a GPU: a block of float64 is 128 MiB
@@ -149,9 +151,20 @@ class Scale:
                 samples[row, block] = clipped if complete else xp.where(xp.isfinite(units), clipped, NO_VALUE)
         return samples
 
+    def beyond(self, columns: Sequence[Any], ranges: Sequence[ValueRange]) -> int:
+        """Return how many values are clipped."""
+        limits = _LARGEST / self.units_per_value
+        return sum(
+            int((abs(column[np.isfinite(column)] - zero) > limit).sum())
+            for column, r, zero, limit in zip(columns, ranges, self.offset, limits, strict=True)
+            if max(zero - r.low, r.high - zero) > limit
+        )
 
-def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Sequence[ValueRange]) -> Scale:
-    """Return the scale that suits the numbers of all leads; parameters as for :func:`to_units`."""
+
+def scale_for(
+    columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Sequence[ValueRange], *, more: bool = False
+) -> Scale:
+    """Return the scale that suits the numbers of all leads, and ``more`` that follow; else as :func:`to_units`."""
     lows, highs = np.array([(r.low, r.high) for r in ranges]).T
     integers = all(r.integers for r in ranges)
     notes: list[str] = []
@@ -170,8 +183,9 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
     least = peak_to_peak if uv_per_unit else min(parted, default=0.0)  # what needs steps: a microvolt is small enough
     finest = unit
     if not integers and 0 < least < _FEWEST_STEPS * unit:
-        steps = _CALIBRATED_STEPS if uv_per_unit else _UNCALIBRATED_STEPS
-        finest = min(peak_to_peak / steps, least / _FEWEST_STEPS)
+        steps = _CALIBRATED_STEPS if uv_per_unit else _LATER_STEPS if more else _UNCALIBRATED_STEPS
+        room = _LATER_UV / _LARGEST if uv_per_unit and more else 0.0
+        finest = max(room, min(peak_to_peak / steps, least / _FEWEST_STEPS))
     offset = np.zeros(len(columns))
     if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * finest:
         offset = np.rint(np.array([_median(c) for c in columns]) * scale / finest) * finest / scale

@@ -17,8 +17,9 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import is_ecg, uv_per_unit_of
 from beatwire.recordings.leads import unique_names
-from beatwire.recordings.signals import Signal, Signals, joined, of_digital
+from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.signs import lost_sign, signed
+from beatwire.recordings.stretches import placed
 
 _LINEAR = {"SB", "UB", "SS", "US", "SL", "UL", "SV", "UV"}  # how samples are stored; the others are logarithms
 _ROUNDED_S = 0.0011  # by which the distance of two groups may be wrong: both times are in milliseconds
@@ -91,7 +92,11 @@ def _signals(where: str, path: Path) -> Signals:
         left = sorted({k for _, k, _ in parts} - {k for _, k, _ in kept})
         notes += [f"left out: {name} of group {k}, at the time of another one" for k in left]
     first_s = min(begin_s for parts in pieces.values() for begin_s, _ in parts)
-    signals = tuple(_joined(name, parts, first_s) for name, parts in pieces.items())
+    signals = tuple(
+        placed([(begin_s - first_s, one) for begin_s, one in parts], name, _ROUNDED_S)
+        if len(parts) > 1 or parts[0][0] > first_s else parts[0][1]
+        for name, parts in pieces.items()
+    )  # fmt: skip
     return Signals(where, path.stem, signals, tuple(notes))
 
 
@@ -111,21 +116,6 @@ def _next_s(part: tuple[float, int, Signal]) -> float:
     begin_s, _, signal = part
     seconds = signal.length / signal.rate_hz
     return begin_s + seconds - _ROUNDED_S - 0.5 / signal.rate_hz - _SAME_TIME * seconds
-
-
-def _joined(name: str, parts: list[tuple[float, Signal]], first_s: float) -> Signal:
-    """Return the signal of a channel in all groups; times are in seconds."""
-    rate_hz = max(signal.rate_hz for _, signal in parts)
-    places: list[tuple[int, Signal]] = []
-    end = 0
-    for begin_s, signal in parts:
-        is_next = bool(places) and begin_s - first_s - end / rate_hz <= _ROUNDED_S
-        start = end if is_next else round((begin_s - first_s) * rate_hz)
-        places.append((start, signal))
-        end = start + round(signal.length * rate_hz / signal.rate_hz)
-    if len(places) == 1 and places[0][0] == 0:
-        return places[0][1]
-    return joined(places, name, rate_hz, end)
 
 
 def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:

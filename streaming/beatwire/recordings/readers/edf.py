@@ -9,8 +9,6 @@ decimal commas, is read as if it were right.
 import io
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +19,8 @@ from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.readers.record_times import LONGEST_GAP_S, gaps_in, in_order, record_times
 from beatwire.recordings.remarks import gaps_note
-from beatwire.recordings.signals import Signal, Signals, joined, of_digital
+from beatwire.recordings.signals import Signal, Signals, of_digital
+from beatwire.recordings.stretches import placed
 
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
 _ANNOTATIONS = " Annotations"  # of EDF or BDF: the end of a label
@@ -209,22 +208,14 @@ def _onsets(path: Path, head: bytes, records: _Records) -> list[bytes]:
     return onsets
 
 
-def _with_gaps(
-    signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records, rate_hz: float | None = None
-) -> Signal:
-    """Return a signal with its data records at their times, to the sample of its own rate or another one.
-
-    ``behind`` are the data records behind gaps.
-    """
-    each, rate_hz = signal.length // records.held, rate_hz or signal.rate_hz
-    pieces: list[tuple[int, Signal]] = []
-    end = 0
-    for first, last in pairwise([0, *behind, len(onsets)]):
-        start = max(end, round((onsets[first] - onsets[0]) * rate_hz))
-        pieces.append((start, _part(signal, first * each, last * each)))
-        end = start + round((last - first) * each * rate_hz / signal.rate_hz)
-    placed = joined(pieces, signal.name, rate_hz, end)
-    return replace(placed, at=partial(_with_gaps, signal, onsets, behind, records))
+def _with_gaps(signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records) -> Signal:
+    """Return a signal with its data records at their times; ``behind`` are those behind gaps."""
+    each = signal.length // records.held
+    parts = [
+        (onsets[first] - onsets[0], _part(signal, first * each, last * each))
+        for first, last in pairwise([0, *behind, len(onsets)])
+    ]
+    return placed(parts, signal.name)
 
 
 def _part(signal: Signal, begin: int, end: int) -> Signal:

@@ -13,7 +13,8 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.leads import unique_names
-from beatwire.recordings.signals import Signal, Signals, joined, of_array
+from beatwire.recordings.signals import Signals, of_array
+from beatwire.recordings.stretches import placed
 
 _KEYS = {"data", "datastart", "dataend", "samplerate"}
 _DAY_S = 86400.0
@@ -45,13 +46,12 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
     signals = []
     for k, title in enumerate(titles):
         pieces = []
-        rate_hz = float(rates[k].max())
         for block in np.flatnonzero(first[k] > 0).tolist():
             part = data[int(first[k, block]) - 1 : int(last[k, block])].astype(np.float64)
             uv = uv_per_unit_of(_unit(held, k, block, shape))
-            pieces.append((round(begin_s[block] * rate_hz), of_array(part, title, float(rates[k, block]), uv)))
+            pieces.append((begin_s[block], of_array(part, title, float(rates[k, block]), uv)))
         if pieces:
-            signals.append(_one(pieces, title, rate_hz))
+            signals.append(placed(pieces, title) if len(pieces) > 1 or pieces[0][0] else pieces[0][1])
     return Signals(where, name, tuple(signals), notes, many=True) if signals else None
 
 
@@ -76,18 +76,6 @@ def _begins(where: str, held: Mapping[str, Any], blocks: int) -> tuple[list[floa
             f"{where}: expected {blocks} blocks in the order of time, less than a day apart: export one alone"
         )
     return begin_s.tolist(), (f"{blocks} blocks, placed by their times",)
-
-
-def _one(pieces: list[tuple[int, Signal]], title: str, rate_hz: float) -> Signal:
-    """Return the blocks of a channel as one signal; a block never begins before the end of the one before it."""
-    if len(pieces) == 1 and pieces[0][0] == 0:
-        return pieces[0][1]
-    placed, end = [], 0
-    for at, part in pieces:
-        start = max(at, end)
-        placed.append((start, part))
-        end = start + round(part.length * rate_hz / part.rate_hz)
-    return joined(placed, title, rate_hz, end)
 
 
 def _unit(held: Mapping[str, Any], channel: int, block: int, shape: tuple[int, int]) -> str:

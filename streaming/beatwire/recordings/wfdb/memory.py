@@ -6,7 +6,8 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.signals import Signal, Signals, joined, of_array
+from beatwire.recordings.signals import Signal, Signals, of_array
+from beatwire.recordings.stretches import joined
 from beatwire.recordings.wfdb.files import INVALID
 
 

@@ -18,7 +18,8 @@ from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import check_rate
-from beatwire.recordings.signals import Signal, Signals, joined
+from beatwire.recordings.signals import Signal, Signals
+from beatwire.recordings.stretches import joined
 from beatwire.recordings.wfdb.files import INVALID, SignalFile
 from beatwire.recordings.wfdb.header import DEFAULT_HZ, Header, SignalLine, beside, read_header
 from beatwire.records import F64
