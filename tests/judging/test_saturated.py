@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
-from beatwire.kernels.intake import converter
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.rhythms import flutter, wave_shape
 from beatwire.kernels.rhythms.flutter import SATURATED
 from beatwire.recordings.synthetic.person import synthesise
 from bedside import Ward, rows_of
+from hypothesis import given
+from hypothesis import strategies as st
 from laws import Signal, assert_equal, run_graph, ticks_of
 
 
@@ -16,12 +19,41 @@ def test_a_lead_at_the_limits_of_its_converter_is_found_at_any_position_in_the_r
     for shift in (0, 100, 511, 1_000_003):
         ring = np.zeros((2, 512), np.int16)
         ring[1, (shift + np.arange(500)) % 512] = clipped
-        assert converter.is_limited(ring, shift, 500, 5000)
-        assert converter.is_limited(-ring, shift, 500, 5000)
-        assert not converter.is_limited(ring, shift, 500, 1000)  # of 1 uV a unit: it is 1 mV from zero
-        assert not converter.is_limited(ring, shift, 500, 0)
-    assert not converter.is_limited((12 * wave).astype(np.int16)[None], 0, 500, 5000)  # large, but at no limit
-    assert converter.is_limited(np.full((1, 500), 32_767, np.int16), 0, 500, 0)
+        assert is_marked(ring, shift, 5000)
+        assert is_marked(-ring, shift, 5000)
+        assert not is_marked(ring, shift, 1000)  # of 1 uV a unit: it is 1 mV from zero
+        assert not is_marked(ring, shift, 0)
+    assert not is_marked((12 * wave).astype(np.int16)[None], 0, 5000)  # large, but at no limit
+    assert is_marked(np.full((1, 500), 32_767, np.int16), 0, 0)
+
+
+def is_marked(ring: np.ndarray, first: int, nanovolts: int) -> bool:
+    return bool(flutter.look_at_leads(ring, first, 500, nanovolts)[1] & wave_shape.LIMITED)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(0, 3000), st.sampled_from([0, 1000, 5000]))
+def test_what_a_block_is_said_to_be_is_what_its_samples_are(seed: int, leads: int, first: int, nanovolts: int) -> None:
+    rng = np.random.default_rng(seed)
+    length, size = 200, 256
+    block = rng.choice([3, 300, 32_767]) * rng.normal(0, 0.4, (leads, length))
+    block = np.clip(block, *rng.choice([[-900, 900], [-32_767, 100], [-32_767, 32_767]])).astype(np.int16)
+    block[rng.random(leads) < 0.3] = rng.choice([0, 900, -900])  # one value throughout
+    if leads > 1:
+        block[rng.random(leads) < 0.3, rng.integers(length)] = NO_VALUE
+    ring = rng.integers(-9, 9, (leads, size)).astype(np.int16)
+    ring[:, (first + np.arange(length)) % size] = block
+
+    lead, marks = flutter.look_at_leads(ring, first, length, nanovolts)
+
+    has_values = (block != NO_VALUE).all(axis=1)
+    far = min(32_000, 4_000_000 // nanovolts) if nanovolts else 32_000
+    largest, least = block.astype(int).max(axis=1), block.astype(int).min(axis=1)
+    high = (largest >= far) & (8 * (block == largest[:, None]).sum(axis=1) >= length)
+    low = (least <= -far) & (8 * (block == least[:, None]).sum(axis=1) >= length)
+    assert lead == (int(np.argmax(has_values)) if has_values.any() else -1)
+    assert bool(marks & wave_shape.ABSENT) == (not has_values.all())
+    assert bool(marks & wave_shape.LIMITED) == bool(((high | low) & has_values).any())
+    assert bool(marks & wave_shape.CONSTANT) == bool((largest == least)[has_values].all())
 
 
 def test_an_alert_of_a_saturated_lead_lasts_over_one_block_that_is_not(ward: Ward) -> None:

@@ -28,3 +28,16 @@ def lowest(ring: I16 | I32, first: int, n: int) -> int:
     for j in range(member(), n - head, WIDTH):
         found = min(found, new[j])
     return fewest(narrow(int(found)))
+
+
+def least_and_largest(ring: I16 | I32, first: int, n: int) -> tuple[int, int]:
+    """Return both of the values ``[first, first + n)`` of a ring, which is read once; all members call it."""
+    column = first % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: n - head]
+    least = largest = ring[column]
+    for j in range(member(), head, WIDTH):
+        least, largest = min(least, old[j]), max(largest, old[j])
+    for j in range(member(), n - head, WIDTH):
+        least, largest = min(least, new[j]), max(largest, new[j])
+    return fewest(narrow(int(least))), most(narrow(int(largest)))

@@ -91,7 +91,7 @@ PLANS = {
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=96, divisible=True),
     "respond_leads": plan(fusion.respond_leads, 32, 8, "work", registers=64, block_registers=96),
-    "level_peaks": plan(lead_levels.level_peaks, 1, 1),
+    "level_peaks": plan(lead_levels.level_peaks, 16, 4, busy="table.found"),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "classify_peaks": plan(
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"

@@ -87,17 +87,6 @@ def present_lead(leads: I16, base: int, first: int, n: int, begin: int) -> int:
     return -1
 
 
-def lacks_lead(leads: I16, base: int, first: int, n: int) -> bool:
-    """Return True if one of several leads has no value at some of the samples ``[first, first + n)``.
-
-    All members call it.
-    """
-    found = False
-    for lead in range(leads.shape[0] if leads.shape[0] > 1 else 0):
-        found = found or has_absent(leads[lead], base, first, n)
-    return found
-
-
 def hold_absent(samples: I32, n: int, centre: int, near: int) -> bool:
     """Replace what has no value in ``samples[:n]`` by the sample next to it towards ``centre``; all members call it.
 

@@ -16,9 +16,9 @@ slope are removed. All sums are of integers: the same on every backend.
 
 import math
 
-from beatwire.kernels.extremes import highest, lowest
+from beatwire.kernels.extremes import least_and_largest
 from beatwire.kernels.intake.converter import is_limited
-from beatwire.kernels.intake.holes import NO_VALUE, lacks_lead, present_lead
+from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.rhythms.wave_shape import ABSENT, CONSTANT, KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.kernels.team import WIDTH, added, member, narrow, wait
 from beatwire.records import I16, I32
@@ -72,17 +72,10 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         if member() == 0:
             blocks.kind[i] = kind
         return
-    marks = LIMITED if is_limited(x[fresh.lane[row]], first, length, nanovolts) else 0
-    if lacks_lead(x[fresh.lane[row]], first, first, length):
-        marks |= ABSENT
-    if kind == FLAT:
-        if is_constant(x[fresh.lane[row]], first, length):
-            marks |= CONSTANT
-        if member() == 0:
-            blocks.kind[i] = kind | marks
-        return
-    lead = present_lead(x[fresh.lane[row]], first, first, length, 0)
-    if lead < 0:
+    lead, marks = look_at_leads(x[fresh.lane[row]], first, length, nanovolts)
+    if kind != FLAT:
+        marks &= ~CONSTANT
+    if kind == FLAT or lead < 0:
         if member() == 0:
             blocks.kind[i] = kind | marks
         return
@@ -94,13 +87,24 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         blocks.kind[i] = description | marks | (WAVES if leakage < MOST_LEAKAGE else 0)
 
 
-def is_constant(leads: I16, first: int, length: int) -> bool:
-    """Return True if each lead has one value throughout a block, or lacks some; all members of the team call it."""
-    constant = True
+def look_at_leads(leads: I16, first: int, length: int, nanovolts: int) -> tuple[int, int]:
+    """Return the first lead with values all through a block, -1 if none has, and the marks of the block.
+
+    It is ``CONSTANT`` if each lead has one value throughout, or lacks some. All members call it.
+    """
+    found, marks = -1, CONSTANT
     for k in range(leads.shape[0]):
-        largest, least = highest(leads[k], first, length), lowest(leads[k], first, length)
-        constant = constant and (least == largest or least == NO_VALUE)
-    return constant
+        least, largest = least_and_largest(leads[k], first, length)
+        if least == NO_VALUE:
+            marks |= ABSENT
+            continue
+        if found < 0:
+            found = k
+        if least < largest:
+            marks &= ~CONSTANT
+        if is_limited(leads[k], first, length, least, largest, nanovolts):
+            marks |= LIMITED
+    return found, marks
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
