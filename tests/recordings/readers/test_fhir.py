@@ -86,6 +86,7 @@ ONE = sampled(MV[0], "mV", 1.0, 0.0, {"period": 4})
     [
         ({"period": None}, "expected a number as period; got 'None'"),
         ({"period": 0}, "expected an interval in a unit of time or in Hz; got 0 'ms'"),
+        ({"interval": 2, "intervalUnit": "ms"}, "expected one rate; got 250 Hz by its period, 500 Hz by its interval"),
         ({"dimensions": 3}, "expected 3 dimensions and a factor; got 2000 numbers"),
         ({"data": "1 2 x"}, "expected numbers, E, U or L; got: could not convert"),
         ({"data": None}, "expected data as a text of numbers; got NoneType"),
@@ -111,3 +112,52 @@ def test_a_rate_may_be_given_and_two_recordings_or_pieces_are_refused(tmp_path: 
     twice["component"][1]["code"] = twice["component"][0]["code"]
     path.write_text(json.dumps(twice))
     assert message_of(path) == "x.json: expected the samples of a lead in one piece; got several of 'I'"
+
+
+OTHERS = ["MDC_PULS_OXIM_PLETH", "MDC_RESP", "MDC_PRESS_BLD_ART_ABP", "MDC_EEG_ELEC_POTL_CRTX", "MDC_TEMP_SKIN"]
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    other=st.sampled_from(OTHERS), key=st.sampled_from(["code", "display"]), unit=st.sampled_from(["mV", "1", "%"]),
+    at=st.integers(0, 3), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_what_a_code_calls_another_signal_is_no_lead_alone_or_beside_some(
+    other: str, key: str, unit: str, at: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "others.json"
+    values = np.random.default_rng(seed).uniform(-1, 1, MV.shape[1])
+    element = sampled(values, "mV", 1.0, 0.0, {"period": 4})
+    element["origin"]["code"] = unit
+    part = {"code": {"coding": [{key: other}]}, "valueSampledData": element}
+    path.write_text(json.dumps({"resourceType": "Observation"} | part))
+    assert message_of(path).startswith(f"others.json: expected a lead in volts; got {other}")
+    one = observation([sampled(mv, "mV", 1.0, 0.0, {"period": 4}) for mv in MV])
+    one["component"].insert(at, part)
+    path.write_text(json.dumps(one))
+    recording = read_recording(path)
+    assert (recording.leads, recording.notes) == (NAMES, (f"left out: {other}",))
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    key=st.sampled_from(["effectiveDateTime", "effectiveInstant", "effectivePeriod", "effectiveTiming", "subject"]),
+    differ=st.booleans(), lines=st.booleans(),
+)  # fmt: skip
+def test_leads_in_several_observations_are_one_recording_if_they_are_of_one_time_and_one_subject(
+    key: str, differ: bool, lines: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "parts.json"
+    values = {
+        "effectivePeriod": [{"start": "2026-03-05"}, {"start": "2026-03-06"}],
+        "subject": [{"reference": "Patient/1"}, {"reference": "Patient/2"}],
+        "effectiveTiming": [{"event": ["2026-03-05"]}, {"event": ["2026-03-06"]}],
+    }.get(key, ["2026-03-05T10:00:00Z", "2026-03-05T11:00:00Z"])  # fmt: skip
+    parts = observation([sampled(mv, "mV", 1.0, 0.0, {"period": 4}) for mv in MV])["component"]
+    made = [{"resourceType": "Observation", key: values[differ and k == 2]} | part for k, part in enumerate(parts)]
+    bundle = json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in made]})
+    path.write_text("\n".join(map(json.dumps, made)) if lines else bundle)
+    if differ:
+        assert message_of(path).startswith("parts.json: expected one recording; got 3 resources with samples")
+    else:
+        assert read_recording(path).leads == NAMES

@@ -2,7 +2,7 @@
 
 A value is ``origin + factor * number``, in the unit of the origin; R4 states a period in milliseconds, R5 an interval
 and its unit. E, U and L are samples without a value. The components of an Observation are leads, as are Observations
-of one time whose leads differ.
+of one subject and one time whose leads differ.
 """
 
 import re
@@ -24,6 +24,7 @@ _LEAD = re.compile(r"MDC_ECG_(?:LEAD|ELEC_POTL)_(\w+)")
 _CODES = {"131329": "I", "131330": "II", "131389": "III", "131390": "aVR", "131391": "aVL", "131392": "aVF"} | {
     str(131330 + k): f"V{k}" for k in range(1, 7)
 }  # fmt: skip  # of ISO/IEEE 11073
+_SAME_RATE = 1e-3
 _DEEPEST = 20
 _SHOWN = 3
 
@@ -53,8 +54,8 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     holders = sorted({one.resource for one in found})
     names = [signal.name for signal in signals]
     is_one = len({(s.length, s.rate_hz) for s in signals}) == 1 and len(set(names)) == len(names) and all(names)
-    times = {str(resources[k].get("effectiveDateTime") or resources[k].get("effectivePeriod")) for k in holders}
-    if len(holders) > 1 and not (is_one and len(times) == 1):
+    origins = {str(_origin(resources[k])) for k in holders}
+    if len(holders) > 1 and not (is_one and len(origins) == 1):
         ids = [str(resources[k].get("id") or f"number {n}") for n, k in enumerate(holders, 1)]
         got = ", ".join(ids[:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
         raise UserError(
@@ -64,6 +65,11 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
         twice = next(name for name in names if name and names.count(name) > 1)
         raise UserError(f"{where}: expected the samples of a lead in one piece; got several of {twice!r}")
     return Signals(where, path.stem, tuple(signals), rate_of="its period", many=True)
+
+
+def _origin(resource: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return whose samples a resource holds, and of which time, as far as it states them."""
+    return sorted((key, one) for key, one in resource.items() if key == "subject" or key.startswith("effective"))
 
 
 def _sampled(
@@ -120,14 +126,20 @@ def _rate(where: str, stated: Mapping[str, Any], fs: float | None) -> float:
     """Return the sampling rate that an element states; else that of the user."""
     if "offsets" in stated:
         raise UserError(f"{where}: expected samples at even intervals; got offsets")
-    if "period" in stated:
-        step, unit = _number(where, "period", stated["period"]), "ms"
-    elif "interval" in stated:
-        step, unit = _number(where, "interval", stated["interval"]), str(stated.get("intervalUnit") or "")
-    elif fs is not None:
-        return fs
-    else:
+    steps = [("period", "ms"), ("interval", str(stated.get("intervalUnit") or ""))]
+    rates = [_rate_by(where, key, stated[key], unit) for key, unit in steps if key in stated]
+    if not rates and fs is None:
         raise UserError(f"{where}: expected a period or an interval; got none: give --fs, in Hz")
+    if len(rates) > 1 and abs(rates[0] / rates[1] - 1) > _SAME_RATE:
+        raise UserError(
+            f"{where}: expected one rate; got {rates[0]:g} Hz by its period, {rates[1]:g} Hz by its interval"
+        )
+    return rates[-1] if rates else float(fs or 0)
+
+
+def _rate_by(where: str, key: str, value: Any, unit: str) -> float:
+    """Return the sampling rate by an interval between samples; it may be stated in Hz."""
+    step = _number(where, key, value)
     hz = (
         step * _PER_SECOND[unit]
         if unit in _PER_SECOND
@@ -157,4 +169,5 @@ def _name(owner: Mapping[str, Any]) -> str:
         if lead is not None or text in _CODES:
             return lead[1] if lead is not None else _CODES[text]
     said = [str(code.get("text") or "")] if isinstance(code, Mapping) else []
-    return next((text.strip() for text in (*said, *texts) if text.strip() and not text.startswith("MDC_")), "")
+    found = [text.strip() for text in (*said, *texts) if text.strip()]
+    return next((text for text in found if not text.startswith("MDC_")), found[0] if found else "")
