@@ -111,7 +111,8 @@ def _stacked(values: Any) -> Any:
     if values.dtype != object or not all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values.flat):
         return values
     rows = [np.ravel(v) for v in values.flat]
-    return np.stack(rows) if len({len(row) for row in rows}) == 1 else values
+    are_leads = len({len(row) for row in rows}) == 1 and all(v.size == max(v.shape) for v in values.flat)
+    return np.stack(rows) if are_leads else values
 
 
 def recording_of_arrays(

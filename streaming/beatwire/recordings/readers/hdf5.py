@@ -1,7 +1,7 @@
 """HDF5 files, those of MATLAB 7.3 among them, by the package ``h5py``: as files of arrays.
 
-Groups are structures; what attributes state counts as numbers and texts beside the samples. Links to other files are
-not followed.
+Groups are structures, references in a dataset are cells; what attributes state counts as numbers and texts beside the
+samples. Links to other files are not followed.
 """
 
 from dataclasses import replace
@@ -13,15 +13,17 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.readers.arrays import flat, recording_of_arrays
 from beatwire.recordings.readers.documents import short_names
+from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.record import Recording
+from beatwire.recordings.signals import Signals
 
 _MOST = 500  # datasets that are looked at
 _MOST_BYTES = 1 << 32
 _DEEPEST = 6
 
 
-def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording | Signals:
     """Read a file of HDF5; parameters as for :func:`beatwire.recordings.read_recording`.
 
     Raises
@@ -40,6 +42,8 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected an HDF5 file; got: {got}") from None
+    if (of_labchart := signals_of_labchart(where, path.stem, tree)) is not None:
+        return of_labchart
     chosen, column = one_of_several(where, tree, column)
     recording = recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
     return replace(recording, leads=short_names(recording.leads))
@@ -60,20 +64,44 @@ def _tree(where: str, group: Any, read: list[int], depth: int) -> dict[str, Any]
             continue
         if not isinstance(one, h5py.Dataset) or one.shape is None:
             continue
-        read[0], read[1] = read[0] + 1, read[1] + one.nbytes
-        if read[1] > _MOST_BYTES:
-            raise UserError(f"{where}: expected at most {_MOST_BYTES >> 30} GiB of arrays: save its ECG alone")
-        if h5py.check_ref_dtype(one.dtype) is None:
-            found[name] = _values(one)
+        is_reference = h5py.check_ref_dtype(one.dtype) is not None
+        value = _cells(where, one, read) if is_reference else _values(where, one, read)
+        if value is not None:
+            found[name] = value
             found |= {f"{name}.{key}": value for key, value in _attributes(one).items()}
     return found
 
 
-def _values(dataset: Any) -> Any:
-    """Return what a dataset holds; a text of MATLAB is stored as numbers."""
-    values = dataset[()]
-    if dataset.attrs.get("MATLAB_class") == b"char":
-        return "".join(map(chr, np.ravel(values)))
+def _cells(where: str, dataset: Any, read: list[int]) -> Any:
+    """Return the texts, or the arrays, to which a dataset refers, as the cells of MATLAB; None if it holds others."""
+    import h5py
+
+    if not 0 < dataset.size <= _MOST or h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
+        return None
+    held = [dataset.file[one] if one else None for one in np.ravel(dataset[()].T)]
+    if not all(isinstance(one, h5py.Dataset) and h5py.check_ref_dtype(one.dtype) is None for one in held):
+        return None
+    values = [_values(where, one, read) for one in held]
+    if all(isinstance(one, str) for one in values):
+        return np.array(values)
+    if len(values) == 1:
+        return values[0]
+    cells = np.empty(len(values), object)
+    cells[:] = values
+    return cells
+
+
+def _values(where: str, dataset: Any, read: list[int]) -> Any:
+    """Return what a dataset holds; an array of MATLAB is stored turned, its texts as numbers."""
+    read[0], read[1] = read[0] + 1, read[1] + dataset.nbytes
+    if read[1] > _MOST_BYTES:
+        raise UserError(f"{where}: expected at most {_MOST_BYTES >> 30} GiB of arrays: save its ECG alone")
+    values, kind = dataset[()], dataset.attrs.get("MATLAB_class")
+    if kind == b"char":
+        texts = ["".join(map(chr, row)) for row in np.atleast_2d(values.T)]
+        return texts[0] if len(texts) == 1 else np.array(texts)
+    if kind is not None and isinstance(values, np.ndarray):
+        return values.T
     return values.decode("utf-8", "replace") if isinstance(values, bytes) else values
 
 
