@@ -5,12 +5,12 @@ import weakref
 
 import pytest
 from beatwire.errors import FatalError, UserError
-from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.wire import names
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +66,42 @@ def test_what_is_said_of_refused_messages_is_the_first_that_would_be_refused_aga
     ):
         sender.check()
     sender.close()
+
+
+class Denied:
+    """A client that may not produce; of one that has ended, a poll says why."""
+
+    def __init__(self, code: int, *, ended: bool) -> None:
+        self._code, self._ended = code, ended
+
+    def produce(self, *_: object, **__: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._FATAL if self._ended else self._code))
+
+    def poll(self, _: float = -1) -> int:
+        if self._ended:
+            raise KafkaException(KafkaError(self._code))
+        return 0
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("headers", [None, []])
+@pytest.mark.parametrize("kind", [Sender, LiveSender])
+@given(before=st.sampled_from((0, *PASSES)), code=st.sampled_from(sorted(DENIED)))
+def test_a_right_that_a_client_lacks_names_the_topic_that_it_is_about_or_all(kind, headers, ended, before, code):
+    sender = kind(NOWHERE)
+    sender.producer.close()
+    if before:
+        sender._on_delivery(KafkaError(before), Refused(names.ALERTS))
+    sender.producer = Denied(code, ended=ended)
+    is_of_topic = code == KafkaError.TOPIC_AUTHORIZATION_FAILED and (not ended or kind is Sender)
+    with pytest.raises(UserError, match=f"write to {names.BEATS if is_of_topic else 'any topic'} at"):
+        if headers is None:
+            sender.send(names.BEATS, [b"bed"], [b"x"])
+        else:
+            sender.send_with_headers(names.BEATS, [b"bed"], [b"x"], [headers])
 
 
 def test_marks_wait_for_room_in_the_buffer_as_messages_do():

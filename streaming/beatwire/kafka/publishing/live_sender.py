@@ -198,7 +198,7 @@ class LiveSender(Sender):
         except BufferError:
             return False
         except KafkaException as error:
-            self._raise_fatal(error)
+            self._raise_fatal(error, topic)
         return True
 
     def _replace(self) -> None:
@@ -212,10 +212,10 @@ class LiveSender(Sender):
                 while not self._queued(topic, key, value, headers):
                     self._poll(0.05)
 
-    def _raise_fatal(self, error: KafkaException) -> None:
+    def _raise_fatal(self, error: KafkaException, topic: str = "") -> None:
         """Raise UserError if this client may not write; a producer that has ended otherwise is replaced."""
         try:
-            super()._raise_fatal(error)
+            super()._raise_fatal(error, topic)
         except KafkaException as cause:
             if not (cause.args[0].fatal() or cause.args[0].code() == KafkaError._FATAL):  # noqa: SLF001
                 raise

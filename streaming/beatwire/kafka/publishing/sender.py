@@ -108,7 +108,7 @@ class Sender:
             except BufferError:
                 self._produce_when_possible(topic, value, key, None)
             except KafkaException as error:
-                self._raise_fatal(error)
+                self._raise_fatal(error, topic)
         self._poll()
 
     def send_with_headers(
@@ -128,7 +128,7 @@ class Sender:
             except BufferError:
                 self._produce_when_possible(topic, value, key, fields)
             except KafkaException as error:
-                self._raise_fatal(error)
+                self._raise_fatal(error, topic)
         self._poll()
 
     def mark(self, partitions: Mapping[str, Iterable[int]]) -> None:
@@ -178,7 +178,7 @@ class Sender:
     def raise_denied(self) -> None:
         """Raise UserError if the broker refused messages because this client may not write them."""
         if self._denied is not None:
-            raise self.cluster.denied(f"write to {self.refused.partition(':')[0] or 'any topic'}", self._denied)
+            raise self.cluster.denied(f"write to {self.refused.partition(':')[0]}", self._denied)
 
     def close(self) -> None:
         """Close the connection, once; messages that have not been sent are discarded.
@@ -218,7 +218,7 @@ class Sender:
             except BufferError:
                 self._poll(0.05)
             except KafkaException as error:
-                self._raise_fatal(error)
+                self._raise_fatal(error, topic)
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -245,16 +245,16 @@ class Sender:
         except KafkaException as error:
             self._raise_fatal(error)
 
-    def _raise_fatal(self, error: KafkaException) -> None:
-        """Raise UserError if a producer has ended because it may not write to any topic, else the error."""
+    def _raise_fatal(self, error: KafkaException, topic: str = "") -> None:
+        """Raise UserError if this client may not write to a topic, or to any; else the error."""
         if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001  the cause is raised by a poll
             try:
                 self.producer.poll(0)
             except KafkaException as cause:
                 error = cause
-        if error.args[0].code() in DENIED:
-            self._denied = error.args[0]
-            self.raise_denied()
+        if (code := error.args[0].code()) in DENIED:
+            of_topic = code == KafkaError.TOPIC_AUTHORIZATION_FAILED and topic
+            raise self.cluster.denied(f"write to {of_topic or 'any topic'}", error.args[0]) from error
         raise error
 
     def _raise_undelivered(self, left: int) -> None:
