@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from functools import partial
 
 import pytest
 from beatwire.errors import FatalError, UserError
@@ -97,11 +98,9 @@ def test_a_right_that_a_client_lacks_names_the_topic_that_it_is_about_or_all(kin
         sender._on_delivery(KafkaError(before), Refused(names.ALERTS))
     sender.producer = Denied(code, ended=ended)
     is_of_topic = code == KafkaError.TOPIC_AUTHORIZATION_FAILED and (not ended or kind is Sender)
+    send = sender.send if headers is None else partial(sender.send_with_headers, headers=[headers])
     with pytest.raises(UserError, match=f"write to {names.BEATS if is_of_topic else 'any topic'} at"):
-        if headers is None:
-            sender.send(names.BEATS, [b"bed"], [b"x"])
-        else:
-            sender.send_with_headers(names.BEATS, [b"bed"], [b"x"], [headers])
+        send(names.BEATS, [b"bed"], [b"x"])
 
 
 def test_marks_wait_for_room_in_the_buffer_as_messages_do():

@@ -120,7 +120,6 @@ class TickBeats:
     run                              int64 [n + 1], first event of each stream that has events, and their number; None:
                                      unknown
     overloaded                       beats are not scored
-    restarting                       of a part of a tick: slots of streams that restart later in the tick
 
     From the score stage on (``None`` before):
 
@@ -164,7 +163,6 @@ class TickBeats:
     events: I64
     run: I64 | None = None
     overloaded: bool = False
-    restarting: frozenset[int] = frozenset()
     score: F32 | None = None
     prematurity: F32 | None = None
     scored_by: U8 | None = None

@@ -229,7 +229,8 @@ def _apply(
         out.append(message)
         if message["rule"] in _WITHOUT_SAMPLES and kept.held:
             for other in [other for other in kept.of_slot(slot) if other.message["id"] in kept.held]:
-                end_with_stream(kept, s, tick, other, out)
+                stop = message["onset"] if other.message["session"] == message["session"] else None
+                end_with_stream(kept, s, tick, other, out, stop)
         return
     if one is None:
         if message["state"] == "latched":

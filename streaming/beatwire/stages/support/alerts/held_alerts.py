@@ -45,27 +45,37 @@ def end_held(
             end_one(kept, s, tick, one, out)
 
 
-def end_with_stream(kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+def end_with_stream(
+    kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]], stop: int | None = None
+) -> None:
     """End a held alert of whose samples no more come: it lasts as long as any other one.
 
     When its condition ended is known to no successor whose replay began later, so it has no part in the message.
+
+    Parameters
+    ----------
+    stop
+        The sample from which on no more come; None: the session has ended, and what was due by then is published.
     """
     session, until = one.message["session"], held_until(s, tick, one)
     passed_session, passed = kept.passed[one.slot].tolist()
-    if passed_session == session and passed >= until:
-        end_one(kept, s, tick, one, out)
+    if (stop is not None and until <= stop) or (passed_session == session and passed >= until):
+        end_one(kept, s, tick, one, out, decided=stop is not None)
         return
-    out += remind_until(one, tick, until, s.remind_s)
+    if stop is not None:
+        out += remind_until(one, tick, stop, s.remind_s, decided=True)
     lasts_us = round(s.shortest_s * 1e6) if until > one.message["onset"] else 0
     end = {"decided": until, "decided_us": one.message["onset_us"] + lasts_us}
     out.append(kept.held[one.message["id"]] | one.lasting | end)
     kept.remove(one)
 
 
-def end_one(kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
-    """End a held alert where its shortest duration ends."""
+def end_one(
+    kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]], *, decided: bool = False
+) -> None:
+    """End a held alert where its shortest duration ends; ``decided``: as of `remind_until`."""
     until = held_until(s, tick, one)
-    out += remind_until(one, tick, until, s.remind_s)
+    out += remind_until(one, tick, until, s.remind_s, decided=decided)
     (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
     out.append(kept.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
     kept.remove(one)

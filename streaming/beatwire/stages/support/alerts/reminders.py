@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.kernels.intake import clock
 from beatwire.records import I64, Bool, TickBeats
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION
-from beatwire.records.events import BEAT, RESTART, WATERMARK
+from beatwire.records.events import RESTART, WATERMARK
 from beatwire.stages.support.alerts.alert_messages import device_times
 from beatwire.stages.support.alerts.open_alerts import BY_CLOCK, NEVER, Open, OpenAlerts
 from beatwire.stages.support.streams.sessions import events_of
@@ -30,24 +30,20 @@ Interval = Callable[[str], float]  # priority -> seconds, 0: never
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a tick in which a stream did not restart.
+    """What a part of a tick has of a stream, which restarts at its beginning or not at all (`streams.tick_parts`).
 
     session    of the device
     bank       of the stream in it
-    begin      first sample, -1: it began before the tick
-    earliest   sample of its first event in the tick
-    last_beat  sample of its last beat in the tick, -1: none
+    begin      first sample, -1: it began before the part
+    earliest   sample of its first event in the part
     mark       its last watermark, -1: none
-    last       False if the stream restarted after it
     """
 
     session: int
     bank: int
     begin: int
     earliest: int
-    last_beat: int
     mark: int
-    last: bool
 
 
 def remind_by_samples(
@@ -105,7 +101,7 @@ def remind_until(
     decided: bool = False,
     session: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the reminders of an alert that are due in a tick, and count them in the alert.
+    """Yield the reminders of an alert that are due in a part of a tick, and count them in the alert.
 
     In the session of the alert samples decide; in a later one, device time. Of what was due between two sessions, or
     in a hole of the samples that restarts the stream, the last is published where the samples go on: so the log says
@@ -114,8 +110,7 @@ def remind_until(
     Parameters
     ----------
     end
-        The sample at which it ends; None: it goes on. An alert that nothing ends after the last
-        beat of its session ends with the session.
+        The sample at which it ends; None: it goes on.
     decided
         What ends it is in this tick, maybe a block that is ahead of the watermark: what is due by ``end`` is before
         it.
@@ -126,31 +121,29 @@ def remind_until(
     interval_s = _interval_s(one, interval)
     if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
         return
-    stretches = _stretches(tick, one.slot)
-    own = [number for number, stretch in enumerate(stretches) if stretch.session == one.message["session"]]
-    for stretch in stretches[own[0] if own else 0 :]:
-        if end is not None and (stretch.begin >= end or stretch.session != session):
-            return
-        if stretch.begin >= 0:
-            number = _passed(one, tick, stretch, stretch.begin, interval_s)
-            if number > one.message["reminders"]:
-                _count(one, number)
-                yield one.message
-        mark = stretch.mark
-        if end is not None and (stretch.last or end < stretch.last_beat):
-            mark = end if decided else min(end, mark)
-        if mark < 0:
-            continue
-        # The interval may be shorter than it was: no more are published than samples came for.
-        came_for = (max(mark, stretch.mark) - stretch.earliest) // _step(tick, stretch.bank, interval_s)
-        for first, last in _numbers_due(one, tick, stretch, mark, interval_s):
-            if first > one.message["reminders"]:
-                _count(one, first)
-                yield one.message
-            _count(one, last - _BEFORE - came_for)
-            while one.message["reminders"] < last:
-                _count(one, one.message["reminders"] + 1)
-                yield one.message
+    stretch = _stretch(tick, one.slot)
+    if stretch is None or (end is not None and (stretch.begin >= end or stretch.session != session)):
+        return
+    if stretch.begin >= 0:
+        number = _passed(one, tick, stretch, stretch.begin, interval_s)
+        if number > one.message["reminders"]:
+            _count(one, number)
+            yield one.message
+    mark = stretch.mark
+    if end is not None:
+        mark = end if decided else min(end, mark)
+    if mark < 0:
+        return
+    # The interval may be shorter than it was: no more are published than samples came for.
+    came_for = (max(mark, stretch.mark) - stretch.earliest) // _step(tick, stretch.bank, interval_s)
+    for first, last in _numbers_due(one, tick, stretch, mark, interval_s):
+        if first > one.message["reminders"]:
+            _count(one, first)
+            yield one.message
+        _count(one, last - _BEFORE - came_for)
+        while one.message["reminders"] < last:
+            _count(one, one.message["reminders"] + 1)
+            yield one.message
 
 
 def _numbers_due(
@@ -216,25 +209,19 @@ def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
     return mark + max(1, math.floor(left_s / interval_s * step))
 
 
-def _stretches(tick: TickBeats, slot: int) -> list[Stretch]:
-    """Return the stretches of a stream in a tick, in order."""
+def _stretch(tick: TickBeats, slot: int) -> Stretch | None:
+    """Return what a part of a tick has of a stream, None: nothing."""
     events = events_of(tick, slot)
-    parts = [part for part in np.split(events, np.flatnonzero(events[:, ORDERED_KIND] == RESTART)) if len(part)]
-    goes_on = slot not in tick.restarting
-    return [_stretch(part, last=goes_on and number == len(parts) - 1) for number, part in enumerate(parts)]
-
-
-def _stretch(events: I64, *, last: bool) -> Stretch:
+    if not len(events):
+        return None
     kind, sample = events[:, ORDERED_KIND], events[:, ORDERED_SAMPLE]
-    beats, marks = sample[kind == BEAT], sample[kind == WATERMARK]
+    marks = sample[kind == WATERMARK]
     return Stretch(
         session=int(events[0, ORDERED_SESSION]),
         bank=int(events[0, ORDERED_BANK]),
         begin=int(sample[0]) if kind[0] == RESTART else -1,
         earliest=int(sample[0]),
-        last_beat=int(beats[-1]) if len(beats) else -1,
         mark=int(marks[-1]) if len(marks) else -1,
-        last=last,
     )
 
 

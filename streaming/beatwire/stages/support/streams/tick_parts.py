@@ -48,7 +48,6 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
     part = _part_of_events(slots, restarts, cut)
     of_transitions = [k if slot in cut else 0 for slot, k in zip(alerts.slots, alerts.stretches, strict=True)]
     last = int(part.max())
-    ends = {slot: int(part[slots == slot].max()) for slot in cut.tolist()}
     now, before = tick.aligned.slots, tick.aligned.before
     now = now._replace(session=now.session.copy(), bank=now.bank.copy())
     if before is not None:
@@ -68,20 +67,14 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
             tick.aligned,
             slots=now,
             before=before,
-            later={slot: int((stretches & (slots == slot) & (part > k)).sum()) for slot in ends},
+            later={slot: int((stretches & (slots == slot) & (part > k)).sum()) for slot in cut.tolist()},
             seen=tick.aligned.seen if k == 0 else np.unique(events[:, ORDERED_SLOT]),
             evicted=tick.aligned.evicted if k == last else np.zeros(0, np.int64),
         )
         rows = [row for row, own in enumerate(of_transitions) if own == k]
         yield replace(
             alerts,
-            beats=replace(
-                tick,
-                events=events,
-                run=None,
-                aligned=aligned,
-                restarting=frozenset(slot for slot, end in ends.items() if k < end),
-            ),
+            beats=replace(tick, events=events, run=None, aligned=aligned),
             transitions=[alerts.transitions[row] for row in rows],
             slots=[alerts.slots[row] for row in rows],
             stretches=[alerts.stretches[row] for row in rows],
