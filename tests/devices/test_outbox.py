@@ -19,6 +19,7 @@ from beatwire_producers.devices import feed, sending, sources
 from beatwire_producers.devices import spool as spool_files
 from beatwire_producers.devices.feed import Feed, run_feed
 from beatwire_producers.devices.outbox import Memory
+from beatwire_producers.devices.packets import DeviceAwayError
 from beatwire_producers.devices.spool import Spool
 from device_feeds import Counting, message
 from typer.testing import CliRunner
@@ -150,6 +151,21 @@ def test_a_device_that_goes_away_is_waited_for_with_a_growing_pause() -> None:
     assert (summary.away, summary.sessions, summary.holes) == (3, 1, 0)
     pauses = [line.rpartition(" in ")[2] for line in said if "away" in line]
     assert pauses == ["0.05 s", "0.1 s", "0.1 s"]
+
+
+def test_a_device_that_was_never_there_has_not_gone_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    reader, stop = Counting(60), threading.Event()
+
+    def describe() -> None:
+        if len(said) == 3:
+            stop.set()
+        raise DeviceAwayError("no such port")
+
+    monkeypatch.setattr(reader, "describe", describe)
+    with MockKafka() as kafka, LiveSender(kafka.cluster, outage_s=float("inf")) as sender:
+        summary = Feed([("counting", reader)], sender, say=said.append, pauses_s=(0.05, 0.1)).run(stop)
+    assert summary.away == 0
 
 
 def test_what_is_acknowledged_leaves_the_disk_while_much_waits(tmp_path, monkeypatch) -> None:

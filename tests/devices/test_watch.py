@@ -98,6 +98,14 @@ def test_a_recording_is_played_and_its_beats_are_found(tmp_path: Path) -> None:
     assert result["beats"] == decided_in(read_recording(path)) > 9
 
 
+def test_a_recording_that_is_stopped_was_not_played_to_the_end() -> None:
+    for seconds, line in ((1, "stopped before its end"), (30, "played to the end")):
+        words = ["synthetic:seconds=12", "--speed", "2", "--seconds", f"{seconds}", "--json"]
+        done = CliRunner().invoke(app, ["watch", *words])
+        assert done.exit_code == 0, done.exception
+        assert f"feed     {line}" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka, is_mock
@@ -16,14 +17,16 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import RawTick
+from beatwire.signals import INTERRUPTED
 from beatwire.wire import avro, names
 from beatwire_producers.faults import Faults
 from beatwire_producers.feeds import feeds_of
-from beatwire_producers.pacing import MAX
+from beatwire_producers.pacing import MAX, Pacer
 from beatwire_producers.replay import play, replay
 from beatwire_producers.ward import ward
 from confluent_kafka import TopicPartition
 from moments import own_s
+from typer.testing import CliRunner
 
 
 @pytest.fixture
@@ -184,6 +187,18 @@ def test_a_replay_can_be_stopped(broker: Cluster) -> None:
         summary = play(feeds_of([read_recording("synthetic")], 2), sender, stop=lambda: True)
     assert summary.stopped
     assert summary.chunks == 0
+
+
+def test_a_replay_that_ctrl_c_stops_is_not_done(broker: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    words = ["replay", "synthetic:seconds=20", "--bootstrap-servers", broker.bootstrap, "--speed", "50"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    monkeypatch.setattr(Pacer, "wait", interrupted)
+    done = CliRunner().invoke(app, words)
+    assert (done.exit_code, done.stdout.rstrip().endswith("stopped early           yes")) == (INTERRUPTED, True)
+    assert not [line for line in done.stdout.splitlines() if line != line.rstrip()]
 
 
 def test_an_address_without_a_broker_is_named_within_seconds() -> None:

@@ -55,7 +55,7 @@ class Reading:
     streams : dict of str to Stream
         The present ones.
     away : int
-        How often the device went away.
+        How often the device went away after it had been there.
     failure : BaseException or None
         Why reading has ended, where it is not the end of the device.
     """
@@ -91,9 +91,9 @@ class Reading:
         pause_s = self._pauses_s[0]
         try:
             while not halt.is_set():
-                began_s = arrival_s()
+                began_s, is_there = arrival_s(), False
                 try:
-                    described = self.reader.describe()
+                    described, is_there = self.reader.describe(), True
                     self._say(f"{self.name}: {'open' if described is None else sentence(described)}")
                     self._read(described, halt)
                     return
@@ -102,7 +102,7 @@ class Reading:
                         return
                     self.reader.close()
                     self.flush()
-                    self.away += 1
+                    self.away += is_there
                     if arrival_s() - began_s > _STEADY_S:
                         pause_s = self._pauses_s[0]
                     self._say(f"{self.name}: away ({error}); looked for again in {pause_s:g} s")

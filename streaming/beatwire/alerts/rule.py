@@ -9,7 +9,6 @@ from dataclasses import dataclass
 PRIORITIES = ("high", "medium", "low")  # in the order in which people read them
 STATES = ("off", "on", "latched")  # by number, ``kernels.alerts.alert_state.OFF``, ...
 ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
-_SHOWN = re.compile(r"({value[^}]*})(/min| s\b)")
 _VALUE = re.compile(r"{value:(\+?)\.(\d)f}")
 _MOST_DECIMALS = 3  # of a value, in the text as in the message
 
@@ -65,11 +64,9 @@ class Rule:
     limit
         None: the rule has none.
 
-    Raises
-    ------
-        It takes the place of the rule of this name when that has lasted: one alert, whose priority rises.
-    prevents
-        What is not known while it is on: the "rate", or with "analysis" neither that nor the rhythm; empty: nothing.
+    raises, prevents
+        It takes the place of the rule of this name when that has lasted: one alert, whose priority rises. What is not
+        known while it is on: the "rate", or with "analysis" neither that nor the rhythm; empty: nothing.
     """
 
     number: int | None
@@ -99,18 +96,6 @@ class Rule:
     def default(self) -> float:
         """Return the limit where nobody has set it; 0: the rule has none."""
         return 0.0 if self.limit is None else self.limit.default
-
-    def short_of(self, value: float | None) -> str:
-        """Return the name with the value where it is a rate or a time.
-
-        >>> rule = Rule(1, "tachycardia", "medium", False, False, "", "rate {value:.0f}/min, limit {limit:g}", "")
-        >>> rule.short_of(156.2), rule.short_of(None)
-        ('tachycardia 156', 'tachycardia')
-        """
-        found = _SHOWN.search(self.text) if value is not None else None
-        if found is None:
-            return self.name
-        return f"{self.name} {found[1].format(value=value)}{found[2].removesuffix('/min')}"
 
     def text_of(self, state: str, value: float, limit: float, leads: Sequence[str] = ()) -> str:
         """Return the text of a transition to a state of ``STATES``; ``leads``: their names, where they are known.

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from beatwire.errors import printable
 
@@ -73,13 +71,10 @@ def print_result(result: Mapping[str, Any], as_json: bool, lines: Mapping[str, L
     if as_json:
         typer.echo(json.dumps(result))
         return
-    table = Table.grid(padding=(0, 3, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in result.items():
-        line = lines.get(name, Line(name))
-        table.add_row(Text(line.label), Text(line.format(value)))
-    Console().print(table)
+    shown = [lines.get(name, Line(name)) for name in result]
+    width = max(len(line.label) for line in shown)
+    for line, value in zip(shown, result.values(), strict=True):
+        typer.echo(printable(f"{line.label:{width}}   {line.format(value)}"))
 
 
 def progress_bar(label: str, hidden: bool) -> Progress:

@@ -100,10 +100,8 @@ class Alerts:
     def _as_json(self, alert: dict[str, Any], leads: Sequence[str]) -> dict[str, Any]:
         ack = self._ack_of(alert)
         sent = {name: alert.get(name) for name in _SENT} | {"state": self._state_of(alert)}
-        value = alert["value"] if alert["state"] in ("on", "ack") else None  # of one that is over, as it ended
-        rule = RULES[NUMBERS[alert["rule"]]] if alert["rule"] in NUMBERS else None
-        sent["short"] = rule.short_of(value) if rule else alert["rule"]
-        sent["prevents"] = rule.prevents if rule else ""
+        sent["short"] = alert["rule"]  # without its value, which is that of the onset: beside it is the present rate
+        sent["prevents"] = RULES[NUMBERS[alert["rule"]]].prevents if alert["rule"] in NUMBERS else ""
         if alert["rule"] == "lead off" and alert["value"] and alert["state"] == "on":
             sent["short"] = sent["text"] = f"lead off: {lead_list(alert['value'], leads)}"
         return sent | {"ack_by": ack and ack["by"], "ack_us": ack and ack["at_us"]}

@@ -83,8 +83,11 @@ class Ward:
             streams = {stream for stream in changed if stream is not None}
             # A stream of which nothing is in force, or was received, is not in the ward.
             self._list(self._traces.claim({stream for stream in streams if self._alerts.rank(stream)}))
-            for stream in streams & self._traces.numbers.keys():
-                self._rank[self._traces.numbers[stream]] = self._alerts.rank(stream)
+            slots = [self._traces.numbers[stream] for stream in streams & self._traces.numbers.keys()]
+            for slot in slots:
+                self._rank[slot] = self._alerts.rank(self._traces.directory.names[slot])
+            stops, lasts = self._traces.ints["stop"], self._beats.last
+            self._forget([slot for slot in slots if not self._rank[slot] and stops[slot] < 0 and slot not in lasts])
         if streams:
             for listener in self.listeners:
                 listener(streams)
@@ -97,13 +100,7 @@ class Ward:
                 return
             arrived = self._traces.ints["arrived_us"]
             arrived[slots[arrived[slots] < 0]] = now_us  # known by an alert or a beat alone: the hour begins now
-            gone = slots[(now_us - arrived[slots] > FORGET_US) & (self._rank[slots] == 0)]
-            if len(gone):
-                self._beats.forget(gone.tolist())
-                self._traces.forget(gone)
-                forgotten = set(gone.tolist())
-                self._order = [entry for entry in self._order if entry[1] not in forgotten]
-                self._by_name = None
+            self._forget(slots[(now_us - arrived[slots] > FORGET_US) & (self._rank[slots] == 0)].tolist())
 
     def part(self, query: str, offset: int, limit: int, now_us: int, *, alarms_only: bool = False) -> dict[str, Any]:
         """Return a part of the ward list as the message ``ward``.
@@ -241,6 +238,14 @@ class Ward:
             self._order.append((natural(stream), slot))
             self._by_name = None
             self._rank[slot] = self._alerts.rank(stream)
+
+    def _forget(self, slots: list[int]) -> None:
+        """Remove streams from the ward list."""
+        if slots:
+            self._beats.forget(slots)
+            self._traces.forget(np.array(slots, np.int64))
+            self._order = [entry for entry in self._order if entry[1] not in slots]
+            self._by_name = None
 
     def _block(self, slot: int, first: int, samples: I16) -> Block:
         traces = self._traces

@@ -186,7 +186,7 @@ def watch(
     def play_recordings(cluster: Cluster, ended: threading.Event, say: Callable[[str], None]) -> dict[str, Any]:
         with LiveSender(cluster) as sender:
             played = play(feeds, sender, speed=pace, stop=ended.is_set)
-        say("played to the end")
+        say("stopped before its end" if played.stopped else "played to the end")
         return {"streams": played.streams, "messages": played.chunks, "samples": played.samples}
 
     if not devices:

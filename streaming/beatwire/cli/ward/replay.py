@@ -23,6 +23,7 @@ from beatwire.cli.options import (
     option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
+from beatwire.signals import INTERRUPTED
 
 PACE = "Pace and faults"
 EXAMPLES = examples(
@@ -114,3 +115,5 @@ def replay(
             registry=opened,
         )  # fmt: skip
     print_result(summary.as_dict(), as_json, LINES)
+    if summary.stopped:
+        raise typer.Exit(INTERRUPTED)
