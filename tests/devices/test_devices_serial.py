@@ -27,6 +27,7 @@ SKETCHES: dict[str, tuple[str, Callable[[int], str]]] = {
     "names first": ("time_ms\tecg_mV\tresp\r\n", lambda k: f"{4 * k}\t{MV[k]:.4f}\t{300 + (k // 50) % 3}\r\n"),
     "a count": ("boot ok\r\n", lambda k: f"{k};{ADC[k]};{ADC[k] + 3}\n"),
     "a count of a byte": ("", lambda k: f"{k % 256};{ADC[k]}\n"),
+    "time of day": ("", lambda k: f"17:43:{8 + k // 250:02d}.{4 * k % 1000:03d};{ADC[k]}\n"),
     "plotter": ("", lambda k: f"t:{4 * k} ecg:{ADC[k]}\n"),
     "plotter, heart rate": ("", lambda k: f"HR: {72 + k // 90 % 3}, t: {4 * k}, ecg: {ADC[k]}\n"),
 }

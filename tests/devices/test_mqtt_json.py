@@ -1,10 +1,12 @@
 """What messages of MQTT state in JSON: units, names that nothing reads, devices that share a topic, NaN, batteries."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
 from beatwire_producers.devices.mqtt_json import UnreadableError
 from beatwire_producers.devices.mqtt_map import Decoder, parse_address
 from beatwire_producers.devices.packets import Packet
@@ -218,3 +220,27 @@ def test_contact_is_that_of_each_lead_or_said_not_to_be_used(said: dict[str, Any
     decoder = decoder_of()
     assert read(decoder, {"samples": [[1, 2], [3, 4]]} | said).lead_off == (mask or 0)
     assert len(decoder.notes) == (mask is None)
+
+
+@given(contact=st.lists(st.booleans(), min_size=1, max_size=5), name=st.sampled_from(["contact", "lead_off"]))
+def test_a_list_of_contacts_that_is_shorter_than_the_leads_is_said(contact: list[bool], name: str) -> None:
+    decoder = decoder_of()
+    found = read(decoder, {"samples": [[1, 2], [3, 4], [5, 6]], name: contact}).lead_off
+    assert found == sum(1 << k for k, on in enumerate(contact[:3]) if on is (name == "lead_off"))
+    short = f"its contact is that of {len(contact)} leads; all others are taken as on"
+    assert [note for note in decoder.notes if short in note] == decoder.notes[: len(contact) < 3]
+
+
+@given(start_ms=st.integers(0, 86_399_000), written=st.sampled_from(["", "2026-11-29T"]))
+def test_a_time_of_day_without_a_date_is_a_time(start_ms: int, written: str) -> None:
+    decoder = decoder_of()
+    at = f"{start_ms // 3_600_000:02d}:{start_ms // 60_000 % 60:02d}:{start_ms // 1000 % 60:02d}.{start_ms % 1000:03d}"
+    begin_s = datetime(2026, 11, 29, tzinfo=UTC).timestamp() if written else 0.0
+    found = read(decoder, {"samples": [1, 2], "time": written + at}).time_s
+    assert found == pytest.approx(begin_s + start_ms / 1000, rel=1e-12)
+
+
+@pytest.mark.parametrize("query", ["rate=nan", "rate=inf", "uv=nan", "rate=fast"])
+def test_what_is_no_number_in_the_address_is_refused(query: str) -> None:
+    with pytest.raises(UserError, match=r"feed mqtt: expected (rate=a number of Hz|uv=microvolts); got"):
+        decoder_of(query)

@@ -11,7 +11,7 @@ from beatwire.errors import UserError
 from beatwire.wire import decode_chunk
 from beatwire_producers.devices import reading
 from beatwire_producers.devices.chunks import CHUNK_S, Message, Stream
-from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet
 from beatwire_producers.devices.reading import Reading
 from beatwire_producers.devices.sources import Options, open_source
 from hypothesis import given, settings
@@ -98,6 +98,26 @@ def test_a_stream_that_two_readers_send_comes_from_the_first_and_the_other_is_sa
     assert [line for line in said if "left out" in line] == [
         "lsl: expected another stream than bed-1, which mqtt sends; this stream is left out"
     ]
+
+
+def test_what_is_said_of_a_device_that_opens_is_not_said_again_when_it_comes_back() -> None:
+    said, halt = list[str](), threading.Event()
+
+    class Leaving(Listed):
+        def describe(self) -> None:
+            self.notes.append("left out: 'HR'")
+
+        def packets(self) -> Iterator[Packet | list[Packet] | None]:
+            self.notes += ["message is ignored"] * 2
+            yield None
+            if said.count("message is ignored") == 6:
+                halt.set()
+            raise DeviceAwayError("unplugged")
+
+    Reading(
+        "x", Leaving(), lambda _: None, {}, say=said.append, keep=None, chunk_s=CHUNK_S, pauses_s=(0.001, 0.001)
+    ).run(halt)
+    assert (said.count("left out: 'HR'"), said.count("message is ignored")) == (1, 6)
 
 
 def test_packets_that_arrive_ever_later_are_said_and_that_they_are_in_time_again(

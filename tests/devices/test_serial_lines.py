@@ -1,5 +1,7 @@
 """Lines of a serial port, however they are written: the numbers that were printed are those that are read."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from beatwire.errors import UserError
@@ -44,11 +46,36 @@ def test_numbers_are_read_as_printed(
     text = [separator.join(row) for row in rows]
     assert all(map(is_row, text))
     lines = Lines()
-    assert lines.learn("serial", text, before) == len(columns)
+    assert lines.learn("serial", text, before).shape == (len(text), len(columns))
     found = lines.numbers([lines.cells(line) for line in text], len(columns))
     np.testing.assert_array_equal(found, np.array(printed, float).T)
     if is_labelled:
         assert lines.names == [label[:-2] for label in labels]
+
+
+@given(
+    start_ms=st.integers(0, 86_395_999), separator=st.sampled_from([";", "\t", " ", " ; "]),
+    decimal=st.sampled_from(".,"), date=st.sampled_from(["", "2026-11-29T"]), lost=st.integers(0, 500),
+)  # fmt: skip
+def test_a_time_of_day_places_lines_as_it_does_in_files(
+    start_ms: int, separator: str, decimal: str, date: str, lost: int
+) -> None:
+    rows = np.delete(np.arange(MV.shape[1]), slice(400, 400 + lost))
+    ticks = start_ms + 4 * rows
+    lines = [
+        f"{date}{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}{separator}{mv:.4f}"
+        for ms, mv in zip(ticks.tolist(), MV[0, rows], strict=True)
+    ]
+    lines = [line.replace(".", decimal) for line in lines]
+    assert all(map(is_row, lines))
+    reader = serial_port.SerialReader("/dev/x", 115_200, Options())
+    assert reader._learn("serial:/dev/x", lines).leads == ("1",)
+    packets = list(reader._packets_of(lines, 0.0))
+    begin_s = datetime(2026, 11, 29, tzinfo=UTC).timestamp() if date else 0.0
+    assert [p.time_s for p in packets] == pytest.approx(
+        [begin_s + ticks[k] / 1000 for k in ([0, 400] if lost else [0])], rel=1e-12
+    )
+    np.testing.assert_allclose(np.concatenate([p.samples[0] for p in packets]), MV[0, rows], atol=1e-4)
 
 
 def test_a_comma_that_is_both_is_refused() -> None:

@@ -270,3 +270,13 @@ def test_of_numbers_without_a_unit_each_lead_is_fine_enough_for_its_waves(
     kept = np.delete(np.arange(N), at)
     for lead, samples in zip(values[:, kept], recording.samples[:, kept], strict=True):
         assert np.corrcoef(lead, samples)[0, 1] > 0.99
+
+
+@given(leads=st.integers(1, 3), offset=st.sampled_from([0.0, 40.0]), spark=st.sampled_from([90.0, -90.0]))
+def test_an_offset_is_said_only_if_one_is_subtracted(leads: int, offset: float, spark: float) -> None:
+    samples = np.tile(np.round(MV - np.median(MV), 3), (leads, 1))
+    samples[-1] += offset
+    samples[0, 100] = spark
+    notes = as_recording(samples, float(FS), units="mV").notes
+    said = ", ".join(f"{offset if k == leads - 1 else 0:g}" for k in range(leads))
+    assert [note for note in notes if "offset" in note] == [f"subtracted an offset: {said}"] * bool(offset)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from beatwire.recordings.columns.clocktext import seconds_of_clock
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
@@ -136,8 +137,12 @@ def _first_of(one: _Stream, number: int, size: int) -> int:
 def seconds_of_text(text: str) -> Any:
     """Return a date and time in the form of ISO 8601, UTC if it names no zone, as seconds; another text as it is.
 
+    So is a time of day, which has no date.
+
     >>> seconds_of_text("1970-01-01T01:00:00+01:00"), seconds_of_text("12.5"), seconds_of_text("noon")
     (0.0, 12.5, 'noon')
+    >>> seconds_of_text("00:01:08.5")
+    68.5
     """
     try:
         found = datetime.fromisoformat(text.strip())
@@ -145,5 +150,6 @@ def seconds_of_text(text: str) -> Any:
         try:
             return float(text)
         except ValueError:
-            return text
+            time_s = seconds_of_clock(text.strip())
+            return text if math.isnan(time_s) else time_s
     return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()

@@ -126,13 +126,15 @@ class JsonMessages:
         contacts = [
             (name, fields.pop(name), is_off, expected) for name, is_off, expected in _CONTACTS if name in fields
         ]
-        fields |= {name: _number_in(fields[name]) for name in _NUMBERS if name in fields}
+        fields |= {name: number_in(fields[name]) for name in _NUMBERS if name in fields}
         fields = checked(fields, _FIELDS)
         for name, value, is_off, expected in contacts:
             if (mask := _off(value, is_off)) is None:
                 self._say(f"{topic}: not used: its {name} of {shown(value)}; expected {expected}")
             else:
                 fields["lead_off"] = fields.get("lead_off", 0) | mask
+                if isinstance(value, list):
+                    fields["contacts"] = len(value)
         if "uv_per_unit" not in fields and (uv := self._uv(topic, found)) is not None:
             fields["uv_per_unit"] = uv
         if percent(charge) is not None:
@@ -199,10 +201,10 @@ def percent(charge: Any) -> int | None:
     return round(charge) if is_number(charge) and (charge == 0 or 1 <= charge <= 100) else None
 
 
-def _number_in(value: Any) -> Any:
+def number_in(value: Any) -> Any:
     """Return the number that a text holds, an integer if it is whole; every other value unchanged.
 
-    >>> _number_in("250"), _number_in("2.5"), _number_in(12.0), _number_in("fast"), _number_in(True)
+    >>> number_in("250"), number_in("2.5"), number_in(12.0), number_in("fast"), number_in(True)
     (250, 2.5, 12, 'fast', True)
     """
     number = value

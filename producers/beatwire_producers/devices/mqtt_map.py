@@ -38,8 +38,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from beatwire.errors import UserError, shown
 from beatwire.recordings.leads import find_leads
 from beatwire.recordings.remarks import few
+from beatwire.wire.fields import is_number
 
-from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, percent
+from beatwire_producers.devices.mqtt_json import JsonMessages, UnreadableError, number_in, percent
 from beatwire_producers.devices.mqtt_packed import LAYOUTS, TIMES, PackedMessages
 from beatwire_producers.devices.mqtt_shape import LEADS, MOMENTS, Shapes
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, MOST_S, Description, Packet
@@ -100,8 +101,8 @@ def parse_address(source: str) -> Address:
         ("format", chosen["format"] in _FORMATS, ", ".join(_FORMATS)),
         ("lists", chosen["lists"] in ("", LEADS, MOMENTS), f"{LEADS} or {MOMENTS}"),
         ("qos", chosen["qos"] in ("0", "1", "2"), "0, 1 or 2"),
-        ("rate", not chosen["rate"] or _number(chosen["rate"]) is not None, "a number of Hz"),
-        ("uv", not chosen["uv"] or _number(chosen["uv"]) is not None, "microvolts"),
+        ("rate", not chosen["rate"] or is_number(number_in(chosen["rate"])), "a number of Hz"),
+        ("uv", not chosen["uv"] or is_number(number_in(chosen["uv"])), "microvolts"),
     ):
         if not good:
             raise UserError(f"feed mqtt: expected {name}={expected}; got {chosen[name]!r}")
@@ -166,7 +167,9 @@ class Decoder:
         self._is_epoch: dict[str, bool] = {}  # stream -> whether its first time was one since 1970
         self._streams: dict[str, str] = {}  # topic, and the id in the message -> id of its stream
         self._topics: dict[str, str] = {}  # the reverse
-        self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
+        self._rate_hz, self._uv = (
+            number_in(address.map[name]) if address.map[name] else None for name in ("rate", "uv")
+        )
         if self._uv is None and layout == "json":
             with suppress(ValueError):
                 self._uv = stated_uv("", address.map["samples"])
@@ -190,6 +193,8 @@ class Decoder:
         lead_off = get("lead_off", 0) & ((1 << len(samples)) - 1)
         if get("lead_off", 0) >> len(samples) > 0:
             self._say(f"{topic}: its lead_off of {fields['lead_off']} has bits beyond its {len(samples)} leads")
+        if get("contacts", len(samples)) < len(samples):
+            self._say(f"{topic}: its contact is that of {fields['contacts']} leads; all others are taken as on")
         if self._options.column is not None:
             rows = self._rows(leads)
             leads, samples = tuple(leads[k] for k in rows), samples[rows]
@@ -240,13 +245,6 @@ class Decoder:
             raise UnreadableError(f"expected a stream of its own; {stream} is that of {self._topics[stream]}: {why}")
         self._streams[of] = stream
         return stream
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _is_same_rate(rate_hz: float | None, before_hz: float | None) -> bool:

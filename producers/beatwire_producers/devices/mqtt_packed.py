@@ -2,7 +2,7 @@
 
 In:  payloads, and the fields before the samples (``mqtt_map``)
 Out: fields with checked values, samples [leads, n], and a note on a format that seems to be another
-State: how much the first samples change, in this format and in those that look like it
+State: which format changes the first samples least, of this one and those that look like it
 """
 
 import json
@@ -14,6 +14,7 @@ import numpy as np
 from beatwire.errors import UserError, shown
 
 from beatwire_producers.devices.mqtt_json import ALL_OFF, UnreadableError
+from beatwire_producers.devices.mqtt_shape import Readings
 
 _SIZES = {"int16": 2, "uint16": 2, "int24": 3, "int32": 4, "float32": 4}  # bytes
 LAYOUTS: dict[str, tuple[str, Literal["<", ">"]]] = {
@@ -22,7 +23,7 @@ LAYOUTS: dict[str, tuple[str, Literal["<", ">"]]] = {
 _ALIKE = (("int16", "uint16"), ("int24",), ("int32",), ("float32",))  # kinds that may be taken for one another
 TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
 _FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-_JUDGED, _ROUGHER = 1000, 8.0  # samples; by so much another format changes them less
+_ROUGHER = 8.0  # by so much another format changes samples less
 _PLAUSIBLE = 1e-9, 1e12  # decimals of any unit
 
 
@@ -55,7 +56,8 @@ class PackedMessages:
         self._names: list[str] = []
         own, order = LAYOUTS[layout]
         alike = next(kinds for kinds in _ALIKE if own in kinds)
-        self._judged, self._change = 0, {other: 0.0 for other, (one, _) in LAYOUTS.items() if one in alike}
+        others = [other for other, (one, _) in LAYOUTS.items() if one in alike and other != layout]
+        self._readings = Readings((layout, *others), _ROUGHER)
         self._size = _SIZES[own]
         codes = []
         for part in filter(None, header.split(",")):
@@ -90,18 +92,12 @@ class PackedMessages:
         if isinstance(fields.get("count"), float):
             fields["count"] = int(fields["count"])
         numbers = payload[begin:]
-        if self._judged < _JUDGED:
-            self._judge(topic, numbers)
-        return fields, _unpacked(numbers, self._layout, self._leads)
-
-    def _judge(self, topic: str, numbers: bytes) -> None:
-        """Note another format, if the first samples change much less in it."""
-        self._judged += len(numbers) // self._size
-        for layout in self._change:
-            self._change[layout] += _roughness(_unpacked(numbers, layout, self._leads))
-        other = min(self._change, key=self._change.__getitem__)
-        if self._judged >= _JUDGED and self._change[self._layout] > _ROUGHER * self._change[other] > 0:
+        other = self._readings.better(
+            len(numbers) // self._size, lambda layout: _roughness(_unpacked(numbers, layout, self._leads))
+        )
+        if other is not None:
             self.notes.append(f"{topic}: its samples jump; with format={other} they would not")
+        return fields, _unpacked(numbers, self._layout, self._leads)
 
 
 def _roughness(samples: Any) -> float:

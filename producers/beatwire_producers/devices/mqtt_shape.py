@@ -2,10 +2,10 @@
 
 In:  samples [lists, values], and the names of the leads, where somebody states them
 Out: samples [leads, n]; notes where the numbers do not fit what is stated
-State: the streams with a list a moment; how much the first samples of each topic change in both directions
+State: the streams with a list a moment; how much the first samples of each stream change, read in either way
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,41 @@ from beatwire.recordings.record import MAX_LEADS
 
 MOMENTS, LEADS = "moments", "leads"
 _JUDGED, _ROUGHER = 1000, 3.0  # samples; by so much they change less from list to list than along one
+
+
+class Readings:
+    """Ways to read samples, of which the right one changes the first samples least.
+
+    Parameters
+    ----------
+    names
+        Of the ways; the first is the one in use.
+    rougher
+        By so much another has to change them less.
+    """
+
+    def __init__(self, names: Sequence[str], rougher: float) -> None:
+        self._own, self._rougher, self._judged = names[0], rougher, 0
+        self._changes = dict.fromkeys(names, 0.0)
+
+    def better(self, count: int, change: Callable[[str], float]) -> str | None:
+        """Return, once, the way that changes the first samples much less than the one in use; None: there is none.
+
+        Parameters
+        ----------
+        count
+            Of the samples that have come.
+        change
+            Returns how much they change in a way; called for the first samples only.
+        """
+        if self._judged >= _JUDGED:
+            return None
+        self._judged += count
+        for name in self._changes:
+            self._changes[name] += change(name)
+        least = min(self._changes, key=self._changes.__getitem__)
+        is_better = self._changes[self._own] > self._rougher * self._changes[least] > 0
+        return least if self._judged >= _JUDGED and is_better else None
 
 
 class Shapes:
@@ -29,7 +64,7 @@ class Shapes:
     def __init__(self, lists: str, note: Callable[[str], None]) -> None:
         self._lists, self._note = lists, note
         self._by_moment: set[str] = set()
-        self._changes: dict[str, tuple[int, float, float]] = {}  # values; change along lists, and from list to list
+        self._readings: dict[str, Readings] = {}  # of streams
 
     def of_leads(self, stream: str, samples: Any, stated: int) -> Any:
         """Return samples [leads, n]; ``stated`` is the number of leads that have names, 0 if none has.
@@ -52,15 +87,13 @@ class Shapes:
 
     def _judge(self, stream: str, samples: Any) -> None:
         """Note that lists seem to be moments: the first samples change less from list to list than along one."""
-        size, along, across = self._changes.get(stream, (0, 0.0, 0.0))
-        if size >= _JUDGED:
-            return
-        lists, values = samples.shape
-        size += samples.size
-        along += float(np.nansum(np.abs(np.diff(samples.astype(float), axis=1)))) / (lists * (values - 1))
-        across += float(np.nansum(np.abs(np.diff(samples.astype(float), axis=0)))) / (values * (lists - 1))
-        self._changes[stream] = size, along, across
-        if size >= _JUDGED and along > _ROUGHER * across > 0:
+
+        def change(lists: str) -> float:
+            steps = np.diff(samples.astype(float), axis=1 if lists == LEADS else 0)
+            return float(np.nansum(np.abs(steps)) / steps.size)
+
+        readings = self._readings.setdefault(stream, Readings((LEADS, MOMENTS), _ROUGHER))
+        if readings.better(samples.size, change):
             self._note(
                 f"{stream}: its samples jump along a list, and hardly from list to list: one list a moment? "
                 "(lists=moments in the address)"

@@ -89,12 +89,14 @@ class Reading:
     def run(self, halt: threading.Event) -> None:
         """Read until the reader ends, or until ``halt``."""
         pause_s = self._pauses_s[0]
+        said_of_it = set[str]()  # when it was described
         try:
             while not halt.is_set():
                 began_s, is_there = arrival_s(), False
                 try:
                     described, is_there = self.reader.describe(), True
                     self._say(f"{self.name}: {'open' if described is None else sentence(described)}")
+                    self._say_notes(said_of_it)
                     self._read(described, halt)
                     return
                 except DeviceAwayError as error:
@@ -132,7 +134,6 @@ class Reading:
 
     def _read(self, described: Description | None, halt: threading.Event) -> None:
         look_s, seen_s = 0.0, arrival_s()
-        notes: list[str] = getattr(self.reader, "notes", [])
         for came in self.reader.packets():
             if came is not None:
                 self._add(came if isinstance(came, list) else [came], described)
@@ -150,8 +151,16 @@ class Reading:
                     self._look_s = now_s + _LOOK_S
                     self._watch_delay(now_s)
                     self._watch_holes(now_s)
-            while notes:
-                self._say(notes.pop(0))
+            self._say_notes(set())
+
+    def _say_notes(self, said: set[str]) -> None:
+        """Say the notes of the reader that have not been said."""
+        notes: list[str] = getattr(self.reader, "notes", [])
+        while notes:
+            note = notes.pop(0)
+            if note not in said:
+                said.add(note)
+                self._say(note)
 
     def _follow_clock(self) -> None:
         """Let times follow a clock of this machine that was set, as one is that starts before it has asked for it."""

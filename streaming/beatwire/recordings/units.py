@@ -189,7 +189,8 @@ def scale_for(
     offset = np.zeros(len(columns))
     if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * finest:
         offset = np.rint(np.array([_median(c) for c in columns]) * scale / finest) * finest / scale
-        notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
+        if offset.any():
+            notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
     coarser = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max())) / _LARGEST
     if 0 < max(usual) < _FEWEST_USUAL_STEPS * coarser:
         limit = max(usual) / _FEWEST_STEPS * _LARGEST

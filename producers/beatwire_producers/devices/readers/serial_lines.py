@@ -16,6 +16,8 @@ from beatwire.errors import UserError
 from beatwire.recordings.text.dialect import dialect_of, is_comma_twice
 from beatwire.records import F64
 
+from beatwire_producers.devices.learnt import seconds_of_text
+
 OFF = "!"  # a lead is off
 _NAMED = r"([^\W\d]\w*)[:=](?=[-+.\d!])"  # the name before a value
 _LABEL, _LABELS = re.compile(f"^{_NAMED}"), re.compile(rf"(^|[\s,;|]){_NAMED}")  # of a cell, and of a line
@@ -37,28 +39,28 @@ class Lines:
         self.names: list[str] = []
         self._decimal = "."
 
-    def learn(self, where: str, lines: Sequence[str], before: str = "") -> int:
-        """Learn from lines of numbers, and the line of names before them; return the number of columns.
+    def learn(self, where: str, lines: Sequence[str], before: str = "") -> F64:
+        """Learn from lines of numbers, and the line of names before them; return the numbers [rows, columns].
 
         Raises
         ------
         UserError
             A comma is both the decimal sign and between the columns.
         """
-        rows = [_unlabelled(line) for line in lines[:_JUDGED] if line != OFF]
-        dialect = dialect_of(rows, before if "," in before else "") if rows else None  # one word may be no name
-        if dialect is not None and is_comma_twice(rows, dialect):
+        plain = [_unlabelled(line) for line in lines[:_JUDGED] if line != OFF]
+        dialect = dialect_of(plain, before if "," in before else "") if plain else None  # one word may be no name
+        if dialect is not None and is_comma_twice(plain, dialect):
             raise UserError(
                 f"{where}: expected a delimiter other than the decimal sign; got {lines[-1][:40]!r}, in which a comma "
                 "seems to be both"
             )
         self._decimal = "." if dialect is None else dialect.decimal
-        widths = Counter(len(self.cells(line)) for line in lines if line != OFF)
-        width = widths.most_common(1)[0][0] if widths else 1
+        rows = [row for line in lines if (row := self.cells(line)) != [OFF]]
+        width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
         labels = (self._labels(line) for line in reversed(lines))
         named = next(filter(None, labels), []) or self.cells(before)
         self.names = named if len(named) == width else []
-        return width
+        return self.numbers([row for row in rows if len(row) == width], width)
 
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line without the names before values that the plotter of Arduino reads.
@@ -73,9 +75,7 @@ class Lines:
         values = np.full((len(rows), width), np.nan)
         for k, row in enumerate(rows):
             for c, cell in enumerate(row[:width]):
-                text = cell.replace(",", ".") if self._decimal == "," else cell
-                if _is_number(text):
-                    values[k, c] = float(text)
+                values[k, c] = _value(cell.replace(",", ".") if self._decimal == "," else cell)
         values[np.isinf(values)] = np.nan
         return values
 
@@ -96,7 +96,7 @@ class Lines:
 def is_row(line: str) -> bool:
     """Return True for a line of numbers, whatever a comma is in it, or for one that says that a lead is off."""
     cells = Lines().cells(line)
-    return cells == [OFF] or (bool(cells) and all(map(_is_number, cells)))
+    return cells == [OFF] or (bool(cells) and all(_value(cell) is not None for cell in cells))
 
 
 def has_names(line: str) -> bool:
@@ -119,10 +119,14 @@ def _unlabelled(line: str) -> str:
     return _LABELS.sub(r"\1", _joined(line))
 
 
-def _is_number(text: str) -> bool:
-    """Return True for a number; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers too."""
+def _value(cell: str) -> float | None:
+    """Return a number, or a time as seconds; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers.
+
+    >>> _value("0.5"), _value("17:43:08.123"), _value("1970-01-01T00:00:01"), _value("5x2"), _value("ecg:on")
+    (0.5, 63788.123, 1.0, None, None)
+    """
     try:
-        float(text)
+        return float(cell)
     except ValueError:
-        return False
-    return True
+        found = seconds_of_text(cell) if ":" in cell else None
+        return found if isinstance(found, float) else None

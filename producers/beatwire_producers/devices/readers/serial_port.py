@@ -93,9 +93,8 @@ class SerialReader:
         return self._learn(where, [line for line, _ in self._early], before)
 
     def _learn(self, where: str, lines: list[str], before: str = "") -> Description:
-        width = self._lines.learn(where, lines, before)
-        rows = [self._lines.cells(line) for line in lines]
-        values = self._lines.numbers([row for row in rows if len(row) == width and row != [OFF]], width)
+        values = self._lines.learn(where, lines, before)
+        width = values.shape[1]
         if len(values) < 3:
             values = np.zeros((3, width))
         names = self._lines.names or ([f"{k}" for k in range(width)] if width > 1 else ["ECG"])

@@ -4,6 +4,7 @@ In:  a pandas Series of text or of dates
 Out: float64 [n], seconds from an arbitrary origin, NaN where a cell is no time; None if the column holds no times
 """
 
+import math
 import re
 import warnings
 
@@ -14,9 +15,9 @@ from beatwire.records import F64
 from beatwire.tables import array_module
 
 _CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}(?:[.,:]\d+)?)\s*([AaPp]\.?[Mm]\.?)?"
+_CLOCK_ALONE = re.compile(rf"(?:(-?\d+) days?,? \+?)?{_CLOCK}")
 _DATE = r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})"
 _DIGITS = r"((?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))((?:[01]\d|2[0-3])[0-5]\d)([0-5]\d)"
-_HALF_DAY_S = 43200.0
 _DAY_S = 86400.0
 _EXAMINED = 200  # cells by which a column is judged
 _MOST_UNREADABLE = 0.1
@@ -91,21 +92,22 @@ def _of_dates(column: pd.Series) -> F64:
     return values
 
 
+def seconds_of_clock(cell: str) -> float:
+    """Return the seconds of a clock time or a duration, NaN for another text.
+
+    >>> seconds_of_clock("17:43:08.123"), seconds_of_clock("1 day, 00:00:01"), seconds_of_clock("12:00:01 am")
+    (63788.123, 86401.0, 1.0)
+    """
+    found = _CLOCK_ALONE.fullmatch(cell)
+    if found is None:
+        return math.nan
+    days, h, m, s, half = found.groups()
+    hours = float(h or 0) if half is None else float(h or 0) % 12 + 12 * (half[0] in "Pp")
+    return float(days or 0) * _DAY_S + hours * 3600 + float(m) * 60 + float(re.sub("[,:]", ".", s))
+
+
 def _of_clock(text: pd.Series) -> F64:
-    parts = text.str.extract(rf"^(?:(-?\d+) days?,? \+?)?{_CLOCK}$")
-    days = pd.to_numeric(parts[0]).fillna(0).to_numpy(np.float64)
-    values: F64 = days * _DAY_S + _clock_s(parts[[1, 2, 3, 4]].set_axis(range(4), axis=1))
-    return values
-
-
-def _clock_s(parts: pd.DataFrame) -> F64:
-    """Return the seconds of hours, minutes, seconds, and AM or PM; NaN where there are none."""
-    h = pd.to_numeric(parts[0].fillna("0")).to_numpy(np.float64)
-    m = pd.to_numeric(parts[1]).to_numpy(np.float64)
-    s = pd.to_numeric(parts[2].str.replace(r"[,:]", ".", regex=True)).to_numpy(np.float64)
-    half = parts[3].str.lower().str[0]
-    h = np.where(half.notna(), h % 12, h)
-    values: F64 = h * 3600 + m * 60 + s + np.where(half == "p", _HALF_DAY_S, 0.0)
+    values: F64 = text.map(seconds_of_clock, na_action="ignore").to_numpy(np.float64)
     return values
 
 
@@ -118,12 +120,11 @@ def _of_iso(text: pd.Series) -> F64 | None:
 
 def _of_date_and_clock(text: pd.Series) -> F64 | None:
     """Return the seconds of dates as ``03.02.2024 10:00:00,123``, ``2/3/2024 10:00 PM`` or ``10:00:00 03/02/2024``."""
-    for order, (date, clock) in ((rf"^{_DATE}[ T]+{_CLOCK}", (0, 3)), (rf"^{_CLOCK}[ T]+{_DATE}$", (4, 0))):
+    for order, (date, clock) in ((rf"^{_DATE}[ T]+({_CLOCK})", (0, 3)), (rf"^({_CLOCK})[ T]+{_DATE}$", (5, 0))):
         parts = text.str.extract(order)
         if parts[date].notna().any():
             first, second, third = (pd.to_numeric(parts[date + k]).to_numpy(np.float64) for k in range(3))
-            clock_parts = parts[[clock + k for k in range(4)]].set_axis(range(4), axis=1)
-            return _days(first, second, third, clock_parts[3].notna().any()) * _DAY_S + _clock_s(clock_parts)
+            return _days(first, second, third, parts[clock + 4].notna().any()) * _DAY_S + _of_clock(parts[clock])
     return None
 
 
