@@ -56,7 +56,7 @@ BROKER_S = 5.0  # for an answer at the start
 WATCH_EXAMPLES = examples(
     "beatwire watch polar:H10",
     "beatwire watch brainflow:synthetic --column 0 --record ./records",
-    "beatwire watch recording.csv --speed 1",
+    "beatwire watch recording.csv",
 )
 WATCH_LINES = {
     **FEED_LINES,
