@@ -5,10 +5,9 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.kernels.alerts import ectopy
 from beatwire.kernels.alerts.alert_state import ECTOPY_COLUMNS, MOST_COUNTED
-from beatwire.kernels.rhythms.flutter import WAVES
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
-from bedside import Ward, device_chunk, rows_of
+from bedside import Ward, device_chunk, rows_of, states_of
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,17 +23,13 @@ def ward_with(classes: str, *, bpm: float = 70.0, runs: list[float] | None = Non
     return rows_of(ward.tick(beats=beats, classes=classes, runs=runs or [NO_RUN] * len(classes)))
 
 
-def states(transitions: list[tuple], rule: str) -> list[tuple[str, int]]:
-    return [(state, decided) for name, state, _, decided in transitions if name == rule]
-
-
 def test_two_ventricular_beats_are_a_couplet_when_the_next_is_none() -> None:
-    assert states(ward_with("NNVVNNNNNNNNNN"), "couplet") == [("on", 500), ("off", 1300)]
+    assert states_of(ward_with("NNVVNNNNNNNNNN"), "couplet") == [("on", 500), ("off", 1300)]
 
 
 @pytest.mark.parametrize("classes", ["NNVNNN", "NVVVN", "NNVSVN"])
 def test_one_three_or_interrupted_ventricular_beats_are_no_couplet(classes: str) -> None:
-    assert states(ward_with(classes), "couplet") == []
+    assert states_of(ward_with(classes), "couplet") == []
 
 
 @pytest.mark.parametrize(
@@ -44,7 +39,7 @@ def test_one_three_or_interrupted_ventricular_beats_are_no_couplet(classes: str)
 def test_a_pattern_is_announced_at_its_third_turn(classes: str, rule: str, at: int, after: int) -> None:
     """It holds as long as the beats behind it continue it, and ends eight beats later."""
     found = ward_with(classes + "N" * 12)
-    assert states(found, rule) == [("on", at), ("off", 100 * (classes.rindex("V") + 1 + after))]
+    assert states_of(found, rule) == [("on", at), ("off", 100 * (classes.rindex("V") + 1 + after))]
     assert {name for name, *_ in found} - {"frequent ventricular beats"} == {rule}
 
 
@@ -72,7 +67,7 @@ def test_beats_on_both_sides_of_a_long_interval_are_not_together(
         at += (290 if far else 0) if letter == " " else 100
         samples += [at] if letter != " " else []
     rows = [("bed", s, bpm, letter == "V", 0.0) for s, letter in zip(samples, classes, strict=True)]
-    assert bool(states(rows_of(ward.tick(beats=rows, classes=classes, runs=runs)), rule)) != far
+    assert bool(states_of(rows_of(ward.tick(beats=rows, classes=classes, runs=runs)), rule)) != far
 
 
 GAPS = st.one_of(st.integers(60, 400), st.sampled_from([1500, 4000, (1 << 31) - 1000, 1 << 31, (1 << 32) + 1000]))
@@ -97,27 +92,27 @@ def test_ventricular_beats_of_a_window_are_counted_whatever_the_pauses(
 
 
 def test_more_than_ten_ventricular_beats_a_minute_are_frequent() -> None:
-    assert states(ward_with("NNNV" * 4), "frequent ventricular beats") == [("on", 1200)]
-    assert states(ward_with("NNNNNNNV" * 3), "frequent ventricular beats") == []
+    assert states_of(ward_with("NNNV" * 4), "frequent ventricular beats") == [("on", 1200)]
+    assert states_of(ward_with("NNNNNNNV" * 3), "frequent ventricular beats") == []
 
 
 def test_old_ventricular_beats_are_not_counted() -> None:
-    found = states(ward_with("NV" * 3 + "N" * 30), "frequent ventricular beats")
+    found = states_of(ward_with("NV" * 3 + "N" * 30), "frequent ventricular beats")
     # At 1700 the first of the three is 15 s ago; that is the first of eight beats after which the alert ends.
     assert found == [("on", 600), ("off", 2400)]
 
 
 def test_a_judged_run_is_announced_at_the_beat_that_ends_it() -> None:
     found = ward_with("NVVVNNNNNNNNNNN", runs=[NO_RUN, NO_RUN, NO_RUN, RUN] + [NO_RUN] * 11)
-    assert states(found, "ventricular run") == [("on", 400), ("off", 1200)]
-    assert states(found, "ventricular tachycardia") == []
+    assert states_of(found, "ventricular run") == [("on", 400), ("off", 1200)]
+    assert states_of(found, "ventricular tachycardia") == []
 
 
 def test_two_judgements_in_three_fast_beats_are_tachycardia_in_place_of_the_run() -> None:
     found = ward_with("N" * 20, bpm=130, runs=[NO_RUN, NO_RUN, RUN, RUN] + [NO_RUN] * 16)
-    assert states(found, "ventricular run") == [("on", 300), ("off", 400)]
+    assert states_of(found, "ventricular run") == [("on", 300), ("off", 400)]
     # It last holds at 500, and goes on for 12 s.
-    assert states(found, "ventricular tachycardia") == [("on", 400), ("latched", 1700)]
+    assert states_of(found, "ventricular tachycardia") == [("on", 400), ("latched", 1700)]
 
 
 def test_a_ventricular_tachycardia_goes_on_for_twelve_seconds_at_any_rate() -> None:
@@ -126,7 +121,7 @@ def test_a_ventricular_tachycardia_goes_on_for_twelve_seconds_at_any_rate() -> N
     beats = [("bed", 50 * k, 120.0, False, 0.0) for k in range(1, 40)]
     found = rows_of(ward.tick(beats=beats, classes="N" * 39, runs=[RUN] * 4 + [NO_RUN] * 35))
     # It last holds at 250.
-    assert states(found, "ventricular tachycardia") == [("on", 100), ("latched", 1450)]
+    assert states_of(found, "ventricular tachycardia") == [("on", 100), ("latched", 1450)]
 
 
 def test_a_slow_run_is_no_tachycardia() -> None:
@@ -139,7 +134,7 @@ def test_a_slow_run_is_no_tachycardia() -> None:
 )
 def test_a_slow_run_must_be_more_certain(bpm: float, logit: float, found: bool) -> None:
     alerts = ward_with("N" * 6, bpm=bpm, runs=[NO_RUN, NO_RUN, NO_RUN, logit, NO_RUN, NO_RUN])
-    assert bool(states(alerts, "ventricular run")) == found
+    assert bool(states_of(alerts, "ventricular run")) == found
 
 
 def test_a_tachycardia_that_the_judge_of_runs_refuses_is_none() -> None:
@@ -172,9 +167,9 @@ def test_where_many_errors_are_expected_no_run_begins(errors: float, found: set[
 def test_a_tachycardia_is_not_announced_beside_a_ventricular_one() -> None:
     alone = ward_with("N" * 6, bpm=130)
     beside = ward_with("N" * 6, bpm=130, runs=[RUN] * 6)
-    assert states(alone, "tachycardia") == [("on", 100)]
-    assert states(beside, "tachycardia") == [("on", 100), ("off", 200)]
-    assert states(beside, "ventricular tachycardia") == [("on", 200)]
+    assert states_of(alone, "tachycardia") == [("on", 100)]
+    assert states_of(beside, "tachycardia") == [("on", 100), ("off", 200)]
+    assert states_of(beside, "ventricular tachycardia") == [("on", 200)]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +183,8 @@ def test_after_a_ventricular_one_a_tachycardia_is_announced_only_if_it_goes_on(b
     beats = [("bed", 100 * k, rate, False, 0.0) for k, rate in enumerate(rates, 1)]
     runs = [NO_RUN] + [RUN] * 3 + [NO_RUN] * 16
     found = rows_of(ward.tick(beats=beats, classes="N" * 20, runs=runs))
-    assert states(found, "ventricular tachycardia")[-1] == ("latched", 1700)
-    assert states(found, "tachycardia") == begins
+    assert states_of(found, "ventricular tachycardia")[-1] == ("latched", 1700)
+    assert states_of(found, "tachycardia") == begins
 
 
 def test_a_tachycardia_of_a_replay_that_did_not_see_the_ventricular_one_is_not_kept() -> None:
@@ -219,20 +214,12 @@ def test_a_tachycardia_of_a_replay_that_did_not_see_the_ventricular_one_is_not_k
         assert tick(ward, 19, 60, 80.0) == []
 
 
-def test_fibrillation_is_announced_in_place_of_ventricular_tachycardia() -> None:
-    ward = Ward()
-    ward.tick(device_chunk())
-    ward.tick(blocks=[("bed", 200, 2)])
-    found = rows_of(ward.tick(beats=[("bed", 200 + 50 * k, 130) for k in range(1, 5)], runs=[RUN] * 4))
-    assert [name for name, *_ in found] == []
-
-
 def test_five_fast_supraventricular_beats_are_a_tachycardia() -> None:
-    assert states(ward_with("NSSSSSN", bpm=160), "supraventricular tachycardia") == [("on", 600)]
-    assert states(ward_with("NSSSSNS", bpm=160), "supraventricular tachycardia") == []
-    assert states(ward_with("NSSSSSN", bpm=140), "supraventricular tachycardia") == []
+    assert states_of(ward_with("NSSSSSN", bpm=160), "supraventricular tachycardia") == [("on", 600)]
+    assert states_of(ward_with("NSSSSNS", bpm=160), "supraventricular tachycardia") == []
+    assert states_of(ward_with("NSSSSSN", bpm=140), "supraventricular tachycardia") == []
     beside = ward_with("NSSSSSSSN", bpm=160, runs=[NO_RUN] * 6 + [RUN] * 2 + [NO_RUN])
-    assert states(beside, "supraventricular tachycardia") == [("on", 600), ("off", 800)]
+    assert states_of(beside, "supraventricular tachycardia") == [("on", 600), ("off", 800)]
 
 
 def test_a_restart_forgets_what_came_before() -> None:
@@ -241,85 +228,3 @@ def test_a_restart_forgets_what_came_before() -> None:
     ward.tick(beats=[("bed", 100 * k) for k in range(1, 4)], classes="NVV", runs=[NO_RUN, NO_RUN, RUN])
     ward.tick(device_chunk(first=0, session=2))
     assert "couplet" not in {t["rule"] for t in ward.tick(beats=[("bed", 50)])}
-
-
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(
-    ("block_s", "begins"), [((6.5,), [("on", 600)]), ((5.5,), []), ((5.5, 5.9), [])], ids=["after", "before", "twice"]
-)
-def test_a_beat_is_dominated_by_the_fibrillation_before_it_whenever_it_is_decided(
-    late: bool, block_s: tuple[float, ...], begins: list[tuple[str, int]]
-) -> None:
-    ward = Ward()
-    ward.tick(device_chunk())
-    before = [("bed", 100 * k, 130.0) for k in range(1, 6)]
-    ward.tick(beats=before, runs=[NO_RUN] * 4 + [RUN])
-    blocks, last = [("bed", round(100 * s), WAVES) for s in block_s], [("bed", 600, 130.0)]
-    found = ward.tick(blocks=blocks) if late else []
-    found += ward.tick(beats=last, runs=[RUN]) if late else ward.tick(beats=last, runs=[RUN], blocks=blocks)
-    assert states(rows_of(found), "ventricular tachycardia") == begins
-    assert ("ventricular fibrillation", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]
-
-
-@pytest.mark.parametrize(
-    ("blocks", "last", "begins"), [(2, 400, [("on", 400)]), (2, 401, []), (10, 2000, []), (10, 2001, [("on", 2001)])]
-)
-def test_a_fibrillation_dominates_what_is_behind_its_beginning_up_to_its_end_also_if_that_is_decided_later(
-    ward: Ward, blocks: int, last: int, begins: list[tuple[str, int]]
-) -> None:
-    ward.tick(blocks=[("bed", 200 * k, WAVES if k == 2 else 0) for k in range(1, blocks + 1)])
-    found = rows_of(ward.tick(beats=[("bed", last - 50, 130.0), ("bed", last, 130.0)], runs=[RUN, RUN]))
-    assert states(found, "ventricular tachycardia") == begins
-
-
-@pytest.mark.parametrize(
-    ("classes", "errors", "begins"), [("NNNNV" * 4, 0.0, True), ("NNNNV" * 4, 2.0, False), ("NNV" * 6, 0.0, False)]
-)
-def test_a_rhythm_that_ventricular_beats_or_noise_make_irregular_is_no_fibrillation(
-    classes: str, errors: float, begins: bool
-) -> None:
-    ward = Ward()
-    ward.tick(device_chunk())
-    beats = [("bed", 100 * k, 60.0) for k in range(1, len(classes) + 1)]
-    ward.tick(beats=beats, classes=classes)
-    last = [("bed", 100 * len(classes) + 100, 60.0, False, errors)]
-    assert bool(states(rows_of(ward.tick(beats=last, classes="N", atrial=True)), "irregular rhythm")) == begins
-
-
-def test_an_irregular_rhythm_ends_when_none_of_the_last_decisions_is_for_it() -> None:
-    ward = Ward()
-    ward.tick(device_chunk())
-    found = []
-    for begin, held in (
-        (1, {"atrial_possible": True}),
-        (11, {"atrial": True}),
-        (21, {"atrial_possible": True}),
-        (31, {}),
-    ):
-        found += ward.tick(beats=[("bed", 100 * k, 60.0) for k in range(begin, begin + 10)], **held)
-    assert states(rows_of(found), "irregular rhythm") == [("on", 1100), ("off", 3100)]
-
-
-def test_an_irregular_rhythm_that_the_beginning_of_a_replay_alone_has_raised_is_not_kept() -> None:
-    """A graph that begins has no ventricular beats yet, and announces what they would not let begin."""
-
-    def beats(begin: int, end: int) -> list[tuple[str, int, float]]:
-        return [("bed", 100 * k, 60.0) for k in range(begin, end)]
-
-    undisturbed, successor = Ward(), Ward()
-    undisturbed.tick(device_chunk())
-    successor.tick(device_chunk(1850))
-    undisturbed.tick(beats=beats(1, 19), classes="NNV" * 6)
-    log = undisturbed.published
-    for ward in (undisturbed, successor):
-        ward.tick(beats=beats(19, 43), classes="NNV" * 8, atrial=True)
-    begun = [a["state"] for a in successor.published if a["rule"] == "irregular rhythm"]
-    assert begun == ["on"], "expected the replay to raise it"
-    log += undisturbed.published
-    assert {(a["rule"], a["state"]) for a in log} == {("trigeminy", "on"), ("frequent ventricular beats", "on")}
-    alert.adopt(successor.alert, log)
-    lifecycle.adopt(successor.lifecycle, log)
-    for begin, classes in ((43, "NNV" * 6), (61, "N" * 18)):
-        for ward in (undisturbed, successor):
-            ward.tick(beats=beats(begin, begin + 18), classes=classes, atrial=begin == 43)
-        assert successor.published == undisturbed.published

@@ -169,6 +169,11 @@ def rows_of(transitions: list[dict[str, Any]]) -> list[tuple[str, str, int, int]
     return [(a["rule"], a["state"], a["onset"], a["decided"]) for a in transitions]
 
 
+def states_of(rows: Sequence[tuple[str, str, int, int]], rule: str) -> list[tuple[str, int]]:
+    """Return (state, decided) of each of the rows of a rule, which are those of `rows_of`."""
+    return [(state, decided) for name, state, _, decided in rows if name == rule]
+
+
 def acknowledge(ward: Ward, message: dict[str, Any], by: str = "Ada", **changed: Any) -> None:
     """Acknowledge an alert with the next tick."""
     given: dict[str, Any] = {"alert": message["id"], "stream": message["stream"], "by": by, "at_us": 7}

@@ -1,0 +1,107 @@
+"""Alerts of a log that a successor takes over: which go on, and when the others end."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.alerts.rule import alert_id
+from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.stages import lifecycle
+from beatwire.stages.judging import alert
+from bedside import Ward, device_chunk, rows_of
+
+
+@pytest.mark.parametrize("changed", [{"session": 2}, {"first": 900}], ids=["another session", "the same session"])
+def test_after_a_silence_alerts_end_equally_with_a_successor_that_replayed_nothing_of_the_stream(
+    changed: dict[str, int],
+) -> None:
+    two = {"samples": np.zeros((2, 10), np.int16), "lead_off": 2}
+    ward, successor = Ward(), Ward()
+    begun = ward.tick(device_chunk(**two)) + ward.tick(device_chunk(10, **two), now_us=9_000_000)
+    begun += ward.tick(now_us=90_000_000)
+    assert rows_of(begun) == [("lead off", "on", 0, 0), ("no data", "on", 20, 20)]
+    alert.adopt(successor.alert, begun)
+    later = device_chunk(**two | changed | {"arrival_us": 100_000_000})
+    ended = ward.tick(later)
+    assert successor.tick(later) == ended
+    assert [(a["rule"], a["state"], a["session"]) for a in ended][1:] == [
+        ("lead off", "off", 1),
+        ("lead off", "on", changed.get("session", 1)),
+    ]
+    assert ended[1]["decided"] == changed.get("first", 20)
+
+
+def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
+    return {
+        "id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+        "priority": RULES[NUMBERS[rule]].priority, "state": state, "onset": onset,
+        "onset_us": 10**9 * session + 10_000 * onset,
+    }  # fmt: skip
+
+
+def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> None:
+    found = ward.tick(known=[("bed", 5000)])
+    assert rows_of(found) == [("asystole", "on", 400, 400)]
+    alert.adopt(
+        ward.alert, [logged("asystole", 77), logged("tachycardia", 5), logged("bradycardia", 6, state="latched")]
+    )
+    ended = ward.tick(beats=[("bed", 6000)])
+    assert rows_of(ended) == [("asystole", "latched", 77, 6000)]
+    assert ended[0]["id"] == logged("asystole", 77)["id"]
+
+
+@pytest.mark.parametrize("possible", [True, False])
+def test_a_successor_takes_over_an_irregular_rhythm_that_may_go_on(ward: Ward, possible: bool) -> None:
+    ward.tick(beats=[("bed", 6000)], atrial_possible=possible)
+    alert.adopt(ward.alert, [logged("irregular rhythm", 77)])
+    assert alert.active(ward.alert)["irregular rhythm"] == possible
+
+
+def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: Ward) -> None:
+    ward.tick(known=[("bed", 5000)])
+    alert.adopt(ward.alert, [logged("asystole", 77, session=0)])
+    assert rows_of(ward.tick(beats=[("bed", 6000)])) == [("asystole", "latched", 400, 6000)]
+
+
+@pytest.mark.parametrize("session", [1, 2])
+def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chunk(session: int) -> None:
+    ward = Ward()
+    on = [logged("asystole", 400), logged("no data", 900), logged("lead off", 30), logged("flat line", 20)]
+    on += [logged("cannot analyse", 10), logged("conflicting senders", 15)]
+    alert.adopt(ward.alert, [*on, logged("asystole", 3, stream="another")])
+    assert ward.tick(now_us=10**9) == []
+    transitions = ward.tick(device_chunk(1000, session=session, arrival_us=10**9), now_us=10**9)
+    assert {(a["rule"], a["state"], a["onset"]) for a in transitions} == {
+        ("asystole", "latched", 400),
+        ("no data", "off", 900),
+        ("lead off", "off", 30),
+        ("flat line", "off", 20),
+        ("cannot analyse", "off", 10),
+        ("conflicting senders", "off", 15),
+    }
+    assert {a["id"] for a in transitions} == {a["id"] for a in on}
+    assert {a["id"]: a["onset_us"] for a in transitions} == {a["id"]: a["onset_us"] for a in on}
+    assert all(a["decided_us"] >= a["onset_us"] for a in transitions)
+
+
+@pytest.mark.parametrize(("rule", "state", "end"), [
+    ("no data", "on", "off"), ("lead off", "ack", "off"), ("asystole", "on", "latched"), ("asystole", "ack", "off"),
+])  # fmt: skip
+def test_alerts_of_a_stream_that_never_returns_after_a_takeover_end_as_with_eviction(
+    rule: str, state: str, end: str
+) -> None:
+    ward = Ward()
+    alerts = [logged(rule, 30, state=state), logged(rule, 30, state=state, stream="returns")]
+    alerts = [{"limit": 2.0, "decided": 30, "decided_us": 0} | one for one in alerts]
+    feed = {**alerts[0], "rule": "no data", "priority": "high", "stream": "ecg.samples", "id": "feed", "state": "ack"}
+    lifecycle.adopt(ward.lifecycle, [*alerts, feed], (), alert.adopt(ward.alert, alerts))
+    day_us, found = 86_400 * 10**6, list[tuple[str, str]]()
+    for at_us in (day_us, 2 * day_us - 10**6, 2 * day_us, 2 * day_us + 10**6, 3 * day_us):
+        chunks = [device_chunk(100, stream="returns", arrival_us=at_us)] if at_us == 2 * day_us else []
+        ward.tick(*chunks, now_us=at_us)
+        found += [(one["stream"], one["state"]) for one in ward.published if one["state"] in ("off", "latched")]
+    ended = [(stream, state) for stream, state in found if stream == "bed"]
+    assert ended == [("bed", end)]
+    assert [own for stream, own in found if stream == "returns"][:1] == [end]
+    assert ward.tick(device_chunk(100, arrival_us=3 * day_us), now_us=3 * day_us) == [], "it is a new stream"
+    assert "feed" in ward.lifecycle.alerts.by_id
