@@ -52,21 +52,29 @@ LEADS = st.sampled_from(
 OTHERS = st.sampled_from(
     [
         ("ACCx", "", ""), ("x", "g", ""), ("chest", "ohm", ""), ("1", "", "RESP"), ("HeartRate", "", ""),
-        ("m", "", "Markers"),
+        ("m", "", "Markers"), ("Timestamp", "", ""), ("RESP", "", ""),
     ]
 )  # fmt: skip
 
 
 @settings(max_examples=draws(60), deadline=None)
-@given(st.lists(st.tuples(st.booleans(), LEADS, OTHERS), min_size=1, max_size=8))
-def test_channels_of_other_quantities_are_no_leads_and_said(drawn: list[tuple[bool, Channel, Channel]]) -> None:
+@given(
+    drawn=st.lists(st.tuples(st.booleans(), LEADS, OTHERS), min_size=1, max_size=8),
+    kind=st.sampled_from(["", "ECG", "ExG", "EEG", "Biosignals"]),
+)  # fmt: skip
+def test_channels_of_other_quantities_are_no_leads_and_said(
+    drawn: list[tuple[bool, Channel, Channel]], kind: str
+) -> None:
     channels = [lead if is_lead else other for is_lead, lead, other in drawn]
     leads = [k for k, (is_lead, _, _) in enumerate(drawn) if is_lead]
+    if not leads and kind == "ECG":
+        leads = [k for k, (_, _, own) in enumerate(channels) if not own]
+        channels = [(label, "", own) for label, _, own in channels]
     if not leads:
         with pytest.raises(UserError, match="expected leads; 'strap' has the channels"):
-            described(channels)
+            described(channels, kind=kind)
         return
-    found, rows, notes = described(channels)
+    found, rows, notes = described(channels, kind=kind)
     assert rows == leads
     assert found.leads == tuple(channels[k][0] for k in leads)
     assert len(notes) == (len(leads) < len(channels))

@@ -1,7 +1,8 @@
 """What the description of a stream of LSL says: its leads, their unit and rate, and the id of its stream.
 
-A channel is a lead if its type is ECG. Where none is, those are leads whose types and labels are not those of other
-quantities: of electrodes, or of nothing that is known.
+A channel is a lead if its own type is ECG. Where none is, those are leads whose types and labels are not those of other
+quantities: of electrodes, or of nothing that is known. The type of a stream is that of its channels that state none:
+if it is ECG, and all labels are those of others, the labels do not count.
 """
 
 import math
@@ -38,13 +39,16 @@ def describe_stream(where: str, info: Any, stream: str, options: Options) -> tup
     for k in range(info.channel_count()):
         labels.append(channel.child_value("label") or f"{k + 1}")
         units.append(channel.child_value("unit"))
-        types.append((channel.child_value("type") or info.type()).casefold())
+        types.append(channel.child_value("type").casefold())
         channel = channel.next_sibling()
     others: list[int] = []
     if options.column is not None:
         rows = [find_lead(where, labels, one, "column") for one in options.column.split(",")]
     elif not (rows := [k for k, kind in enumerate(types) if kind in _ECG]):
-        others = [k for k in range(len(labels)) if _is_other(labels[k], units[k], types[k])]
+        kind = info.type().casefold()
+        others = [k for k in range(len(labels)) if _is_other(labels[k], units[k], types[k], kind)]
+        if kind in _ECG and len(others) == len(labels):
+            others = [k for k in others if types[k]]
         rows = [k for k in range(len(labels)) if k not in others]
     left_out = ", ".join(shown(labels[k]) for k in others)
     if not rows:
@@ -72,6 +76,8 @@ def stream_of(info: Any, options: Options, taken: set[str], *, is_alone: bool) -
     return stream
 
 
-def _is_other(label: str, unit: str, kind: str) -> bool:
-    """Return True if a channel is of another quantity than the voltage of electrodes."""
-    return kind not in _ELECTRODES and Meaning.OTHER in (meaning(kind), meaning(label, unit))
+def _is_other(label: str, unit: str, own: str, kind: str) -> bool:
+    """Return True if a channel is no voltage of electrodes, by its label, its own type or that of its stream."""
+    is_named = own not in _ELECTRODES and meaning(label, unit) in (Meaning.OTHER, Meaning.TIME)
+    of = own or kind
+    return is_named or (of not in _ELECTRODES and meaning(of) is Meaning.OTHER)
