@@ -161,3 +161,25 @@ def test_leads_in_several_observations_are_one_recording_if_they_are_of_one_time
         assert message_of(path).startswith("parts.json: expected one recording; got 3 resources with samples")
     else:
         assert read_recording(path).leads == NAMES
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    offsets=st.lists(st.integers(0, 900).map(lambda k: 4 * k), min_size=3, max_size=3), inside=st.booleans(),
+    end=st.sampled_from(["observation-timeOffset", "observation-time-offset"]),
+)  # fmt: skip
+def test_leads_that_were_recorded_one_after_the_other_are_at_their_times(
+    offsets: list[int], inside: bool, end: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "later.json"
+    one = observation([sampled(mv, "mV", 1.0, 0.0, {"period": 4}) for mv in MV])
+    for part, offset in zip(one["component"], offsets, strict=True):
+        url = f"http://hl7.org/fhir/StructureDefinition/{end}"
+        (part["valueSampledData"] if inside else part)["extension"] = [{"url": url, "valueInteger": offset}]
+    path.write_text(json.dumps(one))
+    recording = read_recording(path)
+    first = (np.array(offsets) - min(offsets)) // 4
+    assert recording.samples.shape == (3, MV.shape[1] + max(first))
+    for mv, lead, at in zip(MV, recording.samples, first, strict=True):
+        assert np.abs(lead[at : at + len(mv)] * recording.uv_per_unit / 1000 - mv).max() < 0.003
+        assert (np.delete(lead, np.s_[at : at + len(mv)]) == -32768).all()

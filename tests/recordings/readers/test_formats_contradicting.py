@@ -202,21 +202,25 @@ def test_a_dicom_waveform_that_contradicts_itself_is_said(tmp_path: Path) -> Non
     assert message_of(path) == "w.dcm: expected 2 channels in group 0; it describes 0"
     changed(SamplingFrequency=None)
     assert message_of(path) == "w.dcm: expected a sampling rate of group 0; got 0 Hz"
+    changed(WaveformBitsAllocated=8)
+    assert message_of(path) == "w.dcm: expected 16 bits for samples stored as SS in group 0; got 8"
     changed(NumberOfWaveformSamples=400)
     recording = read_recording(path)
     assert np.array_equal(recording.samples, [values[:400]] * 2)
     assert recording.notes == ("left out: 400 bytes behind the samples that group 0 states",)
 
 
-def test_the_unit_of_a_dicom_channel_may_be_stated_in_words(tmp_path: Path) -> None:
+def test_the_unit_of_a_dicom_channel_may_be_stated_in_words_and_its_name_may_be_missing(tmp_path: Path) -> None:
     path, values = tmp_path / "w.dcm", np.random.default_rng(2).integers(-900, 900, 500)
     write_dicom(path, [{"rate_hz": 250, "channels": [("Lead I", 1, "uV", 0, values)]}])
     opened = pydicom.dcmread(path)
     (unit,) = opened.WaveformSequence[0].ChannelDefinitionSequence[0].ChannelSensitivityUnitsSequence
     unit.CodeMeaning = "microvolt"
     del unit.CodeValue
+    opened.WaveformSequence[0].ChannelDefinitionSequence[0].ChannelSourceSequence[0].CodeMeaning = ""
     opened.save_as(path)
-    assert read_recording(path).uv_per_unit == 1
+    recording = read_recording(path)
+    assert (recording.uv_per_unit, recording.leads) == (1, ("lead 0",))
 
 
 @pytest.mark.parametrize("kind", ["edf", "dcm", "npy", "mat", "parquet", "feather", "pickle"])

@@ -21,7 +21,7 @@ from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.signs import lost_sign, signed
 from beatwire.recordings.stretches import placed
 
-_LINEAR = {"SB", "UB", "SS", "US", "SL", "UL", "SV", "UV"}  # how samples are stored; the others are logarithms
+_LINEAR = {"SB": 8, "UB": 8, "SS": 16, "US": 16, "SL": 32, "UL": 32, "SV": 64, "UV": 64}  # bits; others are logarithms
 _ROUNDED_S = 0.0011  # by which the distance of two groups may be wrong: both times are in milliseconds
 _SAME_TIME = 0.001  # of a group that may be at the time of another one, by a clock that is not that of the samples
 _NAME = re.compile(r"((?:ECG )?lead |MDC_ECG_LEAD_)?([^\s(,]+)(?:,.*| \(.*\))?", re.IGNORECASE)
@@ -127,6 +127,10 @@ def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:
     if stored not in _LINEAR:
         got = {"MB": "of the mu-law (MB)", "AB": "of the A-law (AB)"}.get(stored, repr(stored))
         raise UserError(f"{where}: expected samples on a linear scale; got those {got}")
+    if bits != _LINEAR[stored]:
+        raise UserError(
+            f"{where}: expected {_LINEAR[stored]} bits for samples stored as {stored} in group {k}; got {bits}"
+        )
     count, channels = int(group.NumberOfWaveformSamples), int(group.NumberOfWaveformChannels)
     expected, held = count * channels * bits // 8, len(group.WaveformData)
     if held < expected:
@@ -145,9 +149,9 @@ def _order(opened: Any) -> Literal["little", "big"]:
 def _name(channel: Any, row: int) -> str:
     """Return the name of a channel: that of its lead, if it is one."""
     source = (getattr(channel, "ChannelSourceSequence", None) or [None])[0]
-    meaning = str(getattr(source, "CodeMeaning", None) or getattr(channel, "ChannelLabel", None) or f"lead {row}")
+    meaning = str(getattr(source, "CodeMeaning", None) or getattr(channel, "ChannelLabel", None) or "")
     found = _NAME.fullmatch(meaning.strip())
-    return found[2] if found and (found[1] or is_ecg(found[2])) else meaning.strip()
+    return found[2] if found and (found[1] or is_ecg(found[2])) else meaning.strip() or f"lead {row}"
 
 
 def _signal(name: str, channel: Any, raw: Any, rate_hz: float, padding: int | None) -> Signal:

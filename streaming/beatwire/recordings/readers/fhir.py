@@ -15,6 +15,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, of_digital
+from beatwire.recordings.stretches import placed
 from beatwire.records import F64
 
 _NO_VALUE = ("E", "U", "L")  # an error, above and below the limits of detection
@@ -24,6 +25,7 @@ _LEAD = re.compile(r"MDC_ECG_(?:LEAD|ELEC_POTL)_(\w+)")
 _CODES = {"131329": "I", "131330": "II", "131389": "III", "131390": "aVR", "131391": "aVL", "131392": "aVF"} | {
     str(131330 + k): f"V{k}" for k in range(1, 7)
 }  # fmt: skip  # of ISO/IEEE 11073
+_OFFSET = re.compile(r"/observation-time-?offset$", re.IGNORECASE)  # an extension, in milliseconds
 _SAME_RATE = 1e-3
 _DEEPEST = 20
 _SHOWN = 3
@@ -50,7 +52,12 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     found = list(_sampled(document, {}, resources, 0))
     if not found:
         return None
-    signals = [signal for one in found for signal in _signals(where, one, fs)]
+    begins_s = [_begin_s(where, one) for one in found]
+    signals = [
+        placed([(begin_s - min(begins_s), signal)], signal.name) if begin_s > min(begins_s) else signal
+        for one, begin_s in zip(found, begins_s, strict=True)
+        for signal in _signals(where, one, fs)
+    ]
     holders = sorted({one.resource for one in found})
     names = [signal.name for signal in signals]
     is_one = len({(s.length, s.rate_hz) for s in signals}) == 1 and len(set(names)) == len(names) and all(names)
@@ -109,6 +116,16 @@ def _signals(where: str, one: _Sampled, fs: float | None) -> list[Signal]:
     return [
         of_digital(values[k::count], name, rate_hz, factor, zero, unit) for k, name in enumerate(names)
     ]  # fmt: skip
+
+
+def _begin_s(where: str, one: _Sampled) -> float:
+    """Return how long after the time of its resource an element begins, in seconds."""
+    for holder in (one.samples, one.owner):
+        listed = holder.get("extension")
+        for extension in listed if isinstance(listed, list) else []:
+            if isinstance(extension, Mapping) and _OFFSET.search(str(extension.get("url"))):
+                return _number(where, "time offset", extension.get("valueInteger")) / 1000
+    return 0.0
 
 
 def _values(where: str, text: Any) -> F64:
