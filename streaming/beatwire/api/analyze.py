@@ -49,9 +49,9 @@ def analyze(
     source
         An array [n] or [leads, n] (NumPy, masked too, CuPy, torch), a table with one column a lead (a DataFrame of
         pandas, polars or cuDF, an Arrow table, a mapping of columns, a structured array), a ``wfdb.Record``, the path
-        of a recording (CSV, WFDB, EDF, BDF, DICOM, BIOPAC, Parquet, NumPy, MATLAB), an address that fsspec can open,
-        or ``synthetic``. What is masked, None, NaN or
-        infinite is no value; nor is -32768 in int16. int16 samples are used in place, also on a GPU.
+        of a recording (CSV, WFDB, EDF, BDF, DICOM, BIOPAC, ISHNE, Parquet, NumPy, MATLAB), an address that fsspec
+        can open, or ``synthetic``. What is masked, None, NaN or infinite is no value; nor is -32768 in int16. int16
+        samples are used in place, also on a GPU.
     fs
         Sampling rate in Hz, 50-4000. Required for arrays, and for files and tables without a clock.
     leads

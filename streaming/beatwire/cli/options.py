@@ -16,8 +16,8 @@ KAFKA = "Kafka"
 GPU = "GPU"
 
 SOURCES = (
-    "CSV file (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, Parquet, .npy, .npz or .mat file, "
-    "an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
+    "CSV file (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, ISHNE, Parquet, .npy, .npz or "
+    ".mat file, an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
     "rate, seed, bpm, ectopy, noise"
 )
 

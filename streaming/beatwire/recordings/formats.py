@@ -21,6 +21,7 @@ from beatwire.recordings.places import (
     EDF,
     ENDINGS,
     GZIP,
+    ISHNE,
     JSON,
     SHORT_BYTES,
     WFDB_SUFFIXES,
@@ -79,7 +80,7 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
             return read_bids(path, beside, fs, column, gain)
         return None
     read = reader_of(path.name, found)
-    return read(path) if found in (EDF, BDF, DICOM, BIOPAC) else read(path, fs, column, gain)
+    return read(path) if found in (EDF, BDF, DICOM, BIOPAC, ISHNE) else read(path, fs, column, gain)
 
 
 def _unpacked(path: Path) -> bytes:

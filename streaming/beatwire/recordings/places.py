@@ -34,6 +34,7 @@ EDF = Format("EDF, EDF+", "edf:read", "edfio")
 BDF = Format("BDF", "edf:read", "edfio")
 DICOM = Format("DICOM", "dicom:read", "pydicom")
 BIOPAC = Format("BIOPAC", "biopac:read", "bioread")
+ISHNE = Format("ISHNE Holter", "ishne:read")
 PARQUET = Format("Parquet", "parquet:read_parquet")
 ARROW = Format("Arrow, Feather", "parquet:read_arrow")
 JSON = Format("JSON", "documents:read_json")
@@ -42,7 +43,7 @@ XLSX = Format("Excel", "sheets:read_xlsx", "openpyxl")
 ZIP = Format("ZIP", "packed:read_zip")
 NUMPY = Format(".npy, .npz", "arrays:read_numpy")
 MATLAB = Format(".mat", "arrays:read_matlab")
-FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, ARROW, JSON, NUMPY, MATLAB, HDF5, XLSX, ZIP)
+FORMATS = (EDF, BDF, DICOM, BIOPAC, ISHNE, PARQUET, ARROW, JSON, NUMPY, MATLAB, HDF5, XLSX, ZIP)
 
 ENDINGS = {
     ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
@@ -174,6 +175,8 @@ def by_content(head: bytes) -> Format | None:
         return BDF
     if head[128:132] == b"DICM" or _is_dicom_without_preamble(head):
         return DICOM
+    if head[:5] == b"ISHNE":
+        return ISHNE
     if head[:4] == b"PAR1":
         return PARQUET
     if head[:6] == b"ARROW1" or (head[:4] == b"\xff\xff\xff\xff" and b"\0\0" in head[6:8]):

@@ -38,7 +38,7 @@ def read_recording(
     ----------
     source
         A text table (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), an EDF, BDF,
-        DICOM, BIOPAC, Parquet, NumPy or MATLAB file, the address of one that fsspec can open
+        DICOM, BIOPAC, ISHNE, Parquet, NumPy or MATLAB file, the address of one that fsspec can open
         (``s3://bucket/mitdb/100``), or ``synthetic[:key=value,...]``. The content decides, not the ending.
     fs
         Sampling rate in Hz. Required where the source has no rate and no time column; otherwise it must agree with the

@@ -13,7 +13,6 @@ PACKED = "a compressed file: unpack it"
 _TO_EDF, _TO_DICOM, _TO_CSV = (f"{_NOT_READ}: convert it to {to}" for to in ("EDF or WFDB", "DICOM or WFDB", "CSV"))
 _SCP, _MFER = f"an SCP-ECG file, {_TO_DICOM}", f"an MFER file, {_TO_EDF}"
 _MAGIC = (
-    (0, b"ISHNE", f"an ISHNE Holter file, {_TO_EDF}"),
     (0, b"ANN  1.0", "annotations of an ISHNE Holter file, without its samples"),
     (16, b"SCPECG", _SCP),
     (2, b"MFR", _MFER),
@@ -55,8 +54,8 @@ def plain(head: bytes) -> bytes:
 def unreadable(head: bytes) -> str:
     """Return what a file is that is not read, by its first bytes, and what to do; empty if none of these.
 
-    >>> unreadable(b"ISHNE1.0 ...")
-    'an ISHNE Holter file, which beatwire does not read: convert it to EDF or WFDB'
+    >>> unreadable(b"XDF: ...")
+    'an XDF file, which beatwire does not read: convert it to EDF or WFDB'
     """
     found = next((what for at, magic, what in _MAGIC if head[at : at + len(magic)] == magic), "")
     if found:

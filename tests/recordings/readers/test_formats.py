@@ -20,6 +20,7 @@ from draws import draws
 from edf_files import write_edf
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from ishne_files import write_ishne
 from sources import UV_PER, heart, message_of
 
 edfio = pytest.importorskip("edfio", reason="needs edfio (pip install 'beatwire[formats]')")
@@ -129,6 +130,8 @@ def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
         write_dicom(path, [{"rate_hz": rate_hz, "channels": [channel]}])
     elif kind == "acq":
         write_acq(path, rate_hz, [("ECG", "mV", 1, 0.001, 0.0, np.rint(mv * 1000).astype("<i2"))])
+    elif kind == "ishne":
+        write_ishne(path, np.rint(mv[None] * 200).astype(np.int16), round(rate_hz), [6], [5000])
     elif kind == "parquet":
         pd.DataFrame({"II": mv}).to_parquet(path)
     elif kind == "feather":
@@ -153,7 +156,7 @@ def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
                 scipy.io.savemat(file, {"val": mv}, format="4" if kind == "mat4" else "5", appendmat=False)
 
 
-KINDS = ("edf", "bdf", "dcm", "acq", "parquet", "feather", "json", "npy", "npz", "mat4", "mat5", "h5", "xlsx")
+KINDS = ("edf", "bdf", "dcm", "acq", "ishne", "parquet", "feather", "json", "npy", "npz", "mat4", "mat5", "h5", "xlsx")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,10 +205,8 @@ def test_without_its_package_a_format_names_what_to_install(
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (
-            b"ISHNE1.0" + bytes(600),
-            "x: expected an ECG recording; got an ISHNE Holter file, which beatwire does not read",
-        ),
+        (b"ISHNE1.0" + bytes(600), "x: expected 1-12 leads; its header states 0"),
+        (b"ANN  1.0" + bytes(600), "x: expected an ECG recording; got annotations of an ISHNE Holter file"),
         (
             bytes(16) + b"SCPECG" + bytes(300),
             "x: expected an ECG recording; got an SCP-ECG file, which beatwire does not",
