@@ -145,7 +145,7 @@ def made_up(hours: float, alerts: int) -> Any:
 def test_hours_count_beats_classes_pauses_and_alerts_once() -> None:
     study = made_up(2.5, alerts=9)
     hours = hours_of(study)
-    assert [h.seconds for h in hours] == [3600, 3600, 1800]
+    assert [h.first_s for h in hours] == [0, 3600, 7200]
     assert sum(h.beats for h in hours) == len(study.sample)
     assert sum(h.marked["V"] for h in hours) == (study.beats["beat_class"] == "V").sum() > 80
     assert [h.pauses for h in hours] == [1, 1, 0]
@@ -174,13 +174,17 @@ def test_the_alerts_that_the_table_leaves_out_are_named_by_rule_before_it() -> N
 def test_a_recording_without_eight_intervals_says_why_it_has_no_lowest_and_highest_rate() -> None:
     study = made_up(1.5, alerts=0)
     why = "no beat with eight intervals and good signal"
-    assert why not in sections.summary(study, hours_of(study), {"good": 1.0})
+    assert why not in sections.summary(study, hours_of(study), {"good": 1.0, "with_signal": 0.51234})
     study.beats["expected_errors"][:] = 2.0
-    head = sections.summary(study, hours_of(study), {"good": None})
+    quality = {"good": None, "with_signal": 0.51234}
+    head = sections.summary(study, hours_of(study), quality)
+    assert "51.2" in head
     assert head.count(why) == 2
     assert "no rate of good signal" in head
     assert "too short to say" in head
-    assert "of poor signal too" in sections.hourly(study, hours_of(study))
+    hours = sections.hourly(study, hours_of(study), quality)
+    assert "of poor signal too" in hours
+    assert "51.2" in hours.split("<tr>")[-1]
 
 
 @pytest.mark.parametrize(("at", "x"), [(0, 1.1), (75, 37.5), (374, 186.4)])

@@ -38,7 +38,7 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
         strips = _strips(study, scale, kinds)
         progress(0.2)
         quality = quality_table(study.recording, study.beats)
-        plots = _plots(study, quality)
+        plots, shares = _plots(study, quality), quality_summary(quality)
         progress(0.5)
         head, script, divs = _embedded(plots)
         progress(0.8)
@@ -52,11 +52,11 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
     finest = "every sample" if signal.factor == 1 else f"minimum and maximum of every {1000 * seconds:.0f} ms"
     body = [
         grid_definition(),
-        sections.summary(study, hours, quality_summary(quality)),
+        sections.summary(study, hours, shares),
         _navigation(),
         sections.alerts(study, kinds),
         strips,
-        sections.hourly(study, hours),
+        sections.hourly(study, hours, shares),
         section("rate", "Rate", _rate_note(study), plot("rate"), legend(study), plot("tachogram")),
         section("intervals", "Intervals", legend(study), _row(plot("histogram", "poincare")), _intervals_note()),
         section("overlay", "Beats over one another", _overlay_note(study), _row(plot(*_overlays(plots)))),

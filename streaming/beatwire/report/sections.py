@@ -34,7 +34,7 @@ def summary(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
         ("highest rate", *_rate(rate["max_rate_bpm"], rate["max_rate_at_s"])),
         (f"pauses longer than {PAUSE_S:g} s", f"{sum(h.pauses for h in hours):,}", "", ""),
         ("longest interval", _number(longest / 1000, 2), "s" if np.isfinite(longest) else "", ""),
-        ("time with a value", percent(_with_signal(hours), 1), "", ""),
+        ("time with a value", percent(quality["with_signal"], 1), "", ""),
         ("good signal", *_good(quality["good"])),
     ]
     for group in study.groups:
@@ -108,8 +108,8 @@ def _split_text(text: str) -> Html:
     return Html(escape(first) + (f" <small>{escape(bracket.strip() + rest)}</small>" if bracket else ""))
 
 
-def hourly(study: Study, hours: list[Hour]) -> str:
-    """Return the hourly table: rates, beats of each group that is not usual, pauses, alerts, signal."""
+def hourly(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
+    """Return the hourly table: rates, beats of each group that is not usual, pauses, alerts, signal; see `summary`."""
     groups = [g for g in study.groups if g.name != "N"]
     names = [
         "from",
@@ -124,7 +124,7 @@ def hourly(study: Study, hours: list[Hour]) -> str:
     ]
     columns = [Column(name) for name in [*names, "signal"]]
 
-    def row(first: str, h: list[Hour]) -> list[str]:
+    def row(first: str, h: list[Hour], share: float) -> list[str]:
         known = [x for x in h if x.intervals]
         minutes = sum(x.intervals / x.mean_bpm for x in known)
         return [
@@ -137,15 +137,16 @@ def hourly(study: Study, hours: list[Hour]) -> str:
             f"{sum(x.pauses for x in h):,}",
             _number(_of(max, [x.longest_s for x in h]), 2),
             f"{sum(x.alerts for x in h):,}",
-            percent(_with_signal(h), 1),
+            percent(share, 1),
         ]
 
-    rows = [row(clock(h.first_s), [h]) for h in hours]
+    rows = [row(clock(h.first_s), [h], h.with_signal) for h in hours]
+    rows.append(row("all", hours, quality["with_signal"]))
     text = (
         "Least and most: of all beats with a rate, those of fewer than eight intervals or of poor signal too, which "
         f"lowest and highest rate leave out. Pauses are intervals longer than {PAUSE_S:g} s. Signal: time with a value."
     )
-    return section("hours", "By the hour", table(columns, [*rows, row("all", hours)], sums=1), note(text))
+    return section("hours", "By the hour", table(columns, rows, sums=1), note(text))
 
 
 def how_made(study: Study, finest: str) -> str:
@@ -195,13 +196,6 @@ def _rate(
 
 def _good(share: float | None) -> tuple[str, str, str]:
     return ("-", "", "too short to say") if share is None else (percent(share, 1), "", "of the time")
-
-
-def _with_signal(hours: list[Hour]) -> float:
-    """Return the share of the time of hours in which a lead has a value; 1 only if nothing is missing."""
-    if all(h.with_signal == 1.0 for h in hours):
-        return 1.0
-    return sum(h.with_signal * h.seconds for h in hours) / sum(h.seconds for h in hours)
 
 
 def _of(choose: Any, values: list[float]) -> float:

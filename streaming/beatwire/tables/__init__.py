@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from beatwire.tables.parse import read_table as read_table
     from beatwire.tables.parse import read_table_blocks as read_table_blocks
     from beatwire.tables.textfile import encoding_of as encoding_of
+    from beatwire.tables.textfile import is_plain as is_plain
     from beatwire.tables.textfile import open_bytes as open_bytes
     from beatwire.tables.textfile import open_text as open_text
 else:
@@ -33,5 +34,5 @@ else:
         columns="Column arrow frame numbers rows_of rr_statistics",
         lines="Lines read_json_lines",
         parse="cells_at_blanks read_table read_table_blocks",
-        textfile="encoding_of open_bytes open_text",
+        textfile="encoding_of is_plain open_bytes open_text",
     )

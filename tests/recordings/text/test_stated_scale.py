@@ -141,3 +141,33 @@ def test_a_gain_or_a_unit_that_contradicts_the_name_of_a_column_counts_and_is_sa
     assert np.ptp(recording.samples.astype(float)) * recording.uv_per_unit == pytest.approx(np.ptp(UV), rel=0.02)
     said = [note for note in recording.notes if f"counts, not the unit of {name!r}" in note]
     assert len(said) == (VOLTS[stated] != given_uv)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    unit=st.sampled_from(sorted(VOLTS)), sign=st.sampled_from(SIGNS[1:]), has_names=st.booleans(),
+    form=st.sampled_from(["values in {}", "All ECG values are in {}.", "data in {}, 12 bit", "Amplitude given in {}"]),
+    other=st.sampled_from(["", "ECG of bed 3", "the leads: see above", "resp in kPa"]), width=st.integers(1, 2),
+)  # fmt: skip
+def test_a_remark_that_says_the_unit_of_all_numbers_is_read(
+    tmp_path_factory: pytest.TempPathFactory, unit: str, sign: str, has_names: bool, form: str, other: str, width: int
+) -> None:
+    names = [",".join(["II", "V1"][:width])] if has_names else []
+    numbers = UV / VOLTS[unit]
+    head = [f"{sign}{other}"] * bool(other) + [sign + form.format(unit), *names]
+    path = tmp_path_factory.mktemp("unit") / "x.csv"
+    path.write_text("\n".join([*head, *(",".join([f"{v:.9g}"] * width) for v in numbers)]) + "\n")
+    recording = as_recording(path, 250.0)
+    assert recording.samples.shape == (width, len(UV)), "the sign of a remark is no column"
+    assert recording.leads == (("II", "V1")[:width] if has_names else tuple("01")[:width])
+    away = recording.samples[0] * recording.uv_per_unit - UV  # an offset may be subtracted
+    assert 0 < np.ptp(away) + 1e-6 <= 2 * recording.uv_per_unit
+
+
+@pytest.mark.parametrize("line", ["# ECG in uV, data in mV", "# range of values in uV: 5", "# values in 5 uV"])
+def test_a_remark_that_may_mean_another_unit_is_not_used(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([line, "II", *(f"{v:.0f}" for v in UV)]) + "\n")
+    recording = as_recording(path, 250.0)
+    assert recording.uv_per_unit == 0.0
+    assert any("without a unit" in note for note in recording.notes)

@@ -59,6 +59,37 @@ def test_lines_that_are_no_rows_are_left_out_and_said(
     ]
 
 
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    delimiter=st.sampled_from(",;\t "), has_clock=st.booleans(),
+    blanks=st.dictionaries(st.integers(1, 599), st.integers(1, 3)), last=st.integers(0, 3),
+    blank=st.sampled_from(["", "  "]), end=st.sampled_from(["\n", "\r\n"]),
+    encoding=st.sampled_from(["utf-8", "utf-16", "cp1252"]), packed=st.booleans(),
+)  # fmt: skip
+def test_blank_lines_between_rows_of_several_columns_are_counted_where_no_clock_shows_what_is_missing(
+    tmp_path_factory: pytest.TempPathFactory, delimiter: str, has_clock: bool, blanks: dict[int, int], last: int,
+    blank: str, end: str, encoding: str, packed: bool,
+) -> None:  # fmt: skip
+    blank = "" if delimiter in "\t " else blank
+    first = [f"{k / 250:.3f}" if has_clock else f"{-v:.4f}" for k, v in enumerate(MV)]
+    names = f"{'time' if has_clock else 'V1'}{delimiter}II"
+    lines = [names, ""]
+    for k, v in enumerate(MV):
+        lines += [blank or "", *[""] * (blanks[k] - 1)] if k in blanks else []
+        lines.append(f"{first[k]}{delimiter}{v:.4f}")
+    text = end.join([*lines, *[""] * (last + 1)])
+    path = tmp_path_factory.mktemp("blank") / "x.csv"
+    path.write_bytes((gzip.compress if packed else bytes)(text.encode(encoding)))
+    recording = read_recording(path, fs=None if has_clock else 250.0, lead="all")
+    assert recording.samples.shape[1] == 600
+    count = sum(blanks.values())
+    note = f"{count} blank {'line' if count == 1 else 'lines'} between its rows: left out"
+    expected = [note] * (count > 0 and not has_clock)
+    assert [one for one in recording.notes if "blank" in one] == expected
+    blocks = read_blocks(path, fs=None if has_clock else 250.0, samples=250)
+    assert [one for block in blocks for one in block.notes if "blank" in one] == expected
+
+
 @settings(max_examples=draws(25), deadline=None)
 @example(before=3, count=100, sign="#", has_clock=True)
 @example(before=1, count=450, sign="// a", has_clock=False)

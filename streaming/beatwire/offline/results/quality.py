@@ -64,7 +64,7 @@ def quality_table(recording: Recording, beats: Mapping[str, Any]) -> dict[str, A
     return {
         "time_s": first / recording.rate_hz,
         "seconds": length / recording.rate_hz,
-        "with_signal": _with_signal(host_array(recording.samples), first, length),
+        "with_signal": with_signal(host_array(recording.samples), first, length),
         "beats": np.bincount(number, minlength=len(first)) if len(first) else np.zeros(0, np.int64),
         "quality": columns["quality"].median().reindex(rows).to_numpy(np.float64),
         "expected_errors": columns["expected_errors"].max().reindex(rows).to_numpy(np.float64),
@@ -82,7 +82,7 @@ def firsts(n: int, rate_hz: float, seconds: float) -> I64:
     return first[first < n]
 
 
-def _with_signal(samples: Any, first: I64, length: I64) -> F64:
+def with_signal(samples: Any, first: I64, length: I64) -> F64:
     """Return the share of the samples at which a lead has a value, of stretches that begin at ``first``."""
     has_value = np.zeros(samples.shape[1], np.bool_)
     for lead in samples:

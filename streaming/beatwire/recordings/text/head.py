@@ -25,6 +25,11 @@ _UNIT_KEYS = r"(ecg |signal )?(units?|einheit(en)?|unit[ée]s?|unidad(es)?|unit[
 _SMALL_VOLTAGES = ("nv", "uv", "mv")  # that are nothing but a unit
 _LEAD_KEYS = r"lead|ableitung|d[ée]rivation|derivaci[óo]n|derivazione|deriva[çc][ãa]o|afleiding"
 _COMMENT = re.compile(r"^\s*(#+|%+|//+)\s?")
+_NUMBERS = r"(?:values?|data|samples?|signals?|amplitudes?|voltages?|ecg|ekg|leads?|channels?|columns?|numbers)"
+_IN_UNIT = re.compile(  # of what a remark says about the numbers, such as "all values are in uV"
+    rf"(?<!of )\b{_NUMBERS}(?: +(?:{_NUMBERS}|are|is|given|stored|expressed|measured))* +in +"
+    r"((?:nano|micro|milli)?volts?|[nuµμm]?v)\b(?!\s*[:=]\s*\d)"
+)
 _VALUE = re.compile(r"^\s*([+-]?[\d.,' ]*\d)\s*(.*)$")
 
 
@@ -64,7 +69,18 @@ def read_head(lines: Sequence[str]) -> Facts:
         if "{" not in line:
             _read_line(facts, line)
     _read_acqknowledge(facts, plain)
+    units = {unit for line in lines for unit in units_in_remark(line)}
+    facts.unit = facts.unit or (units.pop() if len(units) == 1 else "")
     return facts
+
+
+def units_in_remark(line: str) -> set[str]:
+    """Return the units of voltage in which a remark says that numbers are.
+
+    >>> units_in_remark("# All values are in µV"), units_in_remark("% range of values in mV: 5")
+    ({'uv'}, set())
+    """
+    return {canonical_unit(unit) for unit in _IN_UNIT.findall(line.casefold())} if _COMMENT.match(line) else set()
 
 
 def without_comment(line: str) -> str:

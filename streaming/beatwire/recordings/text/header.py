@@ -11,7 +11,7 @@ from itertools import pairwise
 from beatwire.errors import UserError
 from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_time_name, meaning
 from beatwire.recordings.text.dialect import Dialect, is_missing, is_number, kind_of, split_row
-from beatwire.recordings.text.head import Facts, is_statement, without_comment
+from beatwire.recordings.text.head import Facts, is_statement, units_in_remark, without_comment
 
 _VALUE = re.compile(
     r"[+-]?\d+([.,]\d+)?((\s*-\s*|\s+)\d+([.,]\d+)?)*\s*(k?hz|[mun]?s|[mun\u00b5\u03bc]?v|bpm|%|years?|kg|cm|mmhg|samples)",
@@ -23,6 +23,8 @@ _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "stri
 
 def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
     """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
+    if units_in_remark(line):
+        return None
     text = line.strip("\n ") if dialect.delimiter != "\t" else line
     is_comment = not text.startswith(dialect.delimiter) and without_comment(text) != text.strip()
     text = without_comment(text) if is_comment else text
@@ -58,7 +60,7 @@ def _is_number_sign(line: str, cells: Sequence[str], dialect: Dialect) -> bool:
     """Return True if the sign of a comment is the name of a column of row numbers, before other names."""
     known = sum(meaning(c) is not Meaning.NOTHING for c in cells)
     is_remark = dialect.delimiter == " " and known <= 0.5 * len(cells)
-    return not is_remark and is_time_or_lead(cells) and re.match(r"#[\s,;|]", line.strip()) is not None
+    return not is_remark and is_time_or_lead(cells) and line.strip()[:2] in (f"#{dialect.delimiter}", "#\t")
 
 
 def is_column_number(cell: str, cells: Sequence[str]) -> bool:

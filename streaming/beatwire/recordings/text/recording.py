@@ -33,7 +33,7 @@ from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import Recording
 from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.text.layout import Layout, read_layout
-from beatwire.recordings.text.strays import without_strays
+from beatwire.recordings.text.strays import blank_lines, without_strays
 from beatwire.recordings.text.turned import leads_in_columns
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, unit_note, value_ranges
 from beatwire.records import F64, I64
@@ -83,7 +83,7 @@ def _read_text(
         raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; all of them are missing")
     uv_per_value, unit_notes = _uv_per_value(layout, leads, ranges, gain)
     samples, uv_per_unit, scale_notes = to_units(columns, uv_per_value, ranges)
-    cut_note = _cut_note(path, layout)
+    line_notes = (*blank_lines(path, layout, roles), *_cut_note(path, layout))
     return Recording(
         name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
         rate_hz=clock.rate_hz,
@@ -99,7 +99,7 @@ def _read_text(
             *code_notes,
             *unit_notes,
             *scale_notes,
-            *cut_note,
+            *line_notes,
         ),
     )
 
@@ -169,7 +169,7 @@ def _text_blocks(
         notes += code_notes
         if unit is None:
             unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
-            notes += unit[1]
+            notes += (*unit[1], *blank_lines(path, layout, roles))
         names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
         yield Block(clock.rate_hz, names, columns, unit[0], notes)
         notes = ()

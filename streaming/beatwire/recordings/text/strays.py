@@ -1,4 +1,4 @@
-"""Lines of a text table that are no rows: remarks, names that come again, and what stands after the last row.
+"""Lines of a text table that are no rows: remarks, names that come again, blank ones, and what follows the last row.
 
 In:  the path of a text table that cannot be read as it is
 Out: the path of the same table without these lines, a temporary one of the same name; a note for each kind of line
@@ -9,23 +9,27 @@ table with any other line is not read: what it means nobody knows.
 """
 
 import io
+import itertools
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from beatwire.errors import UserError, reason
+from beatwire.recordings.columns.roles import Roles
 from beatwire.recordings.text.dialect import Dialect, is_remark, kind_of, kinds_of, split_row
 from beatwire.recordings.text.layout import Layout
-from beatwire.tables import open_text
+from beatwire.tables import is_plain, open_text
 
 _NUMBERS = re.compile(r"(?=\D*\d)(?:[\d\W_eE])*")  # and signs: no letter but e
 _MOST_AFTER = 50  # lines after the last row
 _EXAMINED = 400  # rows that show what the cells of a column are
 _SHOWN = 40  # characters of a line in a note
+_BLOCK_BYTES = 1 << 22
 
 
 class _Strays(NamedTuple):
@@ -75,6 +79,22 @@ def without_strays(path: Path, layout: Layout) -> Iterator[tuple[Path, tuple[str
         except OSError as error:
             raise UserError(f"{path.name}: expected space for a temporary file; {reason(error)}") from None
         yield cleaned, strays.notes()
+
+
+def blank_lines(path: Path, layout: Layout, roles: Roles) -> tuple[str, ...]:
+    """Return a note on blank lines between rows, which are left out: without a clock each may be a missing sample."""
+    if not layout.skip_blank or roles.clock is not None or roles.count is not None:
+        return ()
+    if is_plain(path):
+        with path.open("rb") as file:
+            blocks = iter(partial(file.read, _BLOCK_BYTES), b"")
+            if not any(b"\n\n" in block or b"\n\r\n" in block for block in blocks):
+                return ()
+    found = since = 0
+    with open_text(path) as text:
+        for line in itertools.islice(text, layout.lines_before, None):
+            found, since = (found + since, 0) if line.strip() else (found, since + 1)
+    return (f"{found:,} blank {'line' if found == 1 else 'lines'} between its rows: left out",) if found else ()
 
 
 def _strays_in(path: Path, layout: Layout) -> _Strays | None:

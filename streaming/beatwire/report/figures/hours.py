@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from beatwire.offline.results.quality import firsts
-from beatwire.recordings import NO_VALUE
+from beatwire.offline.results.quality import firsts, with_signal
 from beatwire.report.study import PAUSE_S, Study
+from beatwire.tables import host_array
 
 _HOUR_S = 3600.0
 
@@ -21,7 +21,7 @@ _HOUR_S = 3600.0
 class Hour:
     """One hour of a recording, or its last part.
 
-    first_s, seconds      start and length
+    first_s               start
     beats, marked         number of beats, and of those in each group by name
     intervals             number of intervals
     mean_bpm              from the mean interval; NaN without intervals
@@ -32,7 +32,6 @@ class Hour:
     """
 
     first_s: float
-    seconds: float
     beats: int
     intervals: int
     marked: dict[str, int]
@@ -53,15 +52,15 @@ def hours_of(study: Study) -> list[Hour]:
     hour_of_alert = (np.searchsorted(first, [e.onset for e in study.episodes], "right") - 1).tolist()
     rr_ms, rate = np.asarray(beats["rr_ms"], np.float64), np.asarray(beats["rate_bpm"], np.float64)
     members = {g.name: np.bincount(hour_of_beat[g.rows], minlength=len(first)) for g in study.groups}
+    shares = with_signal(host_array(recording.samples), first, np.diff(first, append=recording.samples.shape[1]))
     found = []
-    for k, samples in enumerate(np.split(recording.samples, first[1:], axis=1)):
+    for k, share in enumerate(shares.tolist()):
         rows = slice(*np.searchsorted(hour_of_beat, [k, k + 1]))
         rr, rates = rr_ms[rows], rate[rows]
         rr, rates = rr[np.isfinite(rr)], rates[np.isfinite(rates)]
         found.append(
             Hour(
                 first_s=k * _HOUR_S,
-                seconds=samples.shape[1] / recording.rate_hz,
                 beats=rows.stop - rows.start,
                 intervals=len(rr),
                 marked={name: int(count[k]) for name, count in members.items()},
@@ -71,7 +70,7 @@ def hours_of(study: Study) -> list[Hour]:
                 pauses=int((rr > 1000 * PAUSE_S).sum()),
                 longest_s=rr.max() / 1000 if len(rr) else np.nan,
                 alerts=hour_of_alert.count(k),
-                with_signal=np.count_nonzero((samples != NO_VALUE).any(axis=0)) / samples.shape[1],
+                with_signal=share,
             )
         )
     return found
