@@ -232,6 +232,17 @@ def test_a_topic_that_is_not_utf_8_is_one_message_that_is_ignored(quality: int) 
     assert reader.notes == ["ward/\\xff: message is ignored: expected a topic of UTF-8"]
 
 
+def test_messages_that_cannot_be_read_for_one_reason_are_said_once_and_counted() -> None:
+    reader = MqttReader(parse_address("mqtt://127.0.0.1/ward/+"), Options())
+    assert reader._read([Message("ward/1", b'{"ecg": [1]}', False, True)] * 250) == []
+    why = "expected 'samples' among its names; got 'ecg' (samples=NAME in the address)"
+    assert reader.notes == [
+        f"ward/1: message is ignored: {why}",
+        *(f"{count} messages are ignored so far; the last: ward/1: {why}" for count in (10, 100)),
+    ]
+    assert reader.unreadable == 250
+
+
 def test_a_connection_works_where_many_files_are_open() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 1500:

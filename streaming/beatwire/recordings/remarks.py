@@ -6,24 +6,23 @@ MOST = 5
 
 
 def few(notes: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that passes on the first ``MOST`` remarks.
+    """Return a function that passes on the first ``MOST`` remarks, each once.
 
     >>> say = few(print)
-    >>> for k in range(9):
-    ...     say(f"remark {k}")
+    >>> for k in range(18):
+    ...     say(f"remark {k // 2}")
     remark 0
     remark 1
     remark 2
     remark 3
     remark 4; more are not reported
     """
-    said = 0
+    said = list[str]()
 
     def say(text: str) -> None:
-        nonlocal said
-        said += 1
-        if said <= MOST:
-            notes(text + ("; more are not reported" if said == MOST else ""))
+        if text not in said and len(said) < MOST:
+            said.append(text)
+            notes(text + ("; more are not reported" if len(said) == MOST else ""))
 
     return say
 

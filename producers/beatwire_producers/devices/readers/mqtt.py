@@ -19,7 +19,7 @@ from beatwire_producers.devices.sources import Options
 
 _WAIT_S = 0.05
 _FEW, _GATHER_S = 8, 0.01  # after fewer messages others are waited for, so that one read takes several
-_NOTES = 20  # about messages that cannot be read; then one for each tenfold number of them
+_NOTES = 20  # about messages that cannot be read, each once; the others are counted, at 10, 100 and so on
 
 
 class MqttReader:
@@ -44,6 +44,7 @@ class MqttReader:
         self._connection: Connection | None = None
         self.unreadable = 0
         self.notes = self._decoder.notes
+        self._said = list[str]()  # of messages that cannot be read
 
     def describe(self) -> None:
         """Connect and subscribe."""
@@ -110,9 +111,11 @@ class MqttReader:
                 packets += self._learning.add(self._decoder.packet(topic, payload, now_s))
             except UnreadableError as error:
                 self.unreadable += 1
-                if self.unreadable <= _NOTES:
-                    self.notes.append(f"{topic}: message is ignored: {error}")
-                elif set(str(self.unreadable)[1:]) == {"0"}:
+                note = f"{topic}: message is ignored: {error}"
+                if note not in self._said and len(self._said) < _NOTES:
+                    self._said.append(note)
+                    self.notes.append(note)
+                elif str(self.unreadable).rstrip("0") == "1":
                     self.notes.append(f"{self.unreadable:,} messages are ignored so far; the last: {topic}: {error}")
         return packets
 
