@@ -14,6 +14,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.readers.arrays import flat, recording_of_arrays
 from beatwire.recordings.readers.documents import short_names
 from beatwire.recordings.readers.labchart import signals_of_labchart
+from beatwire.recordings.readers.nwb import signals_of_nwb
 from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
@@ -42,8 +43,9 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected an HDF5 file; got: {got}") from None
-    if (of_labchart := signals_of_labchart(where, path.stem, tree)) is not None:
-        return of_labchart
+    for signals_of in (signals_of_labchart, signals_of_nwb):
+        if (signals := signals_of(where, path.stem, tree)) is not None:
+            return signals
     chosen, column = one_of_several(where, tree, column)
     recording = recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
     return replace(recording, leads=short_names(recording.leads))
