@@ -126,6 +126,17 @@ def test_a_strap_becomes_a_stream_and_goes_on_after_it_was_away(monkeypatch: pyt
     assert running.summary.away == 1
 
 
+def test_a_machine_without_bluetooth_says_so() -> None:
+    radio = Radio()
+
+    async def find(_is_wanted: Any, timeout: float) -> None:
+        raise FileNotFoundError(2, "No such file or directory")  # the socket of D-Bus
+
+    radio.BleakScanner.find_device_by_filter = find
+    with pytest.raises(DeviceAwayError, match="the Bluetooth service of this machine does not run"):
+        PolarReader("H10", Options(), radio).describe()
+
+
 def test_frames_that_are_no_ecg_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     from beatwire_producers.devices.readers import polar
 

@@ -28,6 +28,7 @@ from beatwire.report.figures.response import responses_of
 from beatwire.report.figures.strips import Strips
 from beatwire.report.sections import MOST_ALERTS
 from beatwire.report.study import study_of
+from beatwire.report.unusual import unusual_beats
 from beatwire.stages.support.filters import Design, filter_for
 from hypothesis import given
 from hypothesis import strategies as st
@@ -185,6 +186,22 @@ def test_a_recording_without_eight_intervals_says_why_it_has_no_lowest_and_highe
     hours = sections.hourly(study, hours_of(study), quality)
     assert "of poor signal too" in hours
     assert "51.2" in hours.split("<tr>")[-1]
+
+
+@given(size=st.integers(-300, 600).filter(lambda k: abs(k) > 20))
+def test_the_most_unusual_beats_lie_on_their_paper(size: int) -> None:
+    study = made_up(1.5, alerts=0)
+    for k, at in enumerate(study.sample.tolist()):
+        strange = k % 400 == 10
+        study.beats["score"][k] = 5.0 if strange else 0.5
+        study.recording.samples[0, at - 2 : at + 3] = size if strange else 200
+    drawn = unusual_beats(study, scale_of(study))
+    height = float(re.findall(r'class="paper" width="40.0mm" viewBox="0 0 40.0 (\d+)"', drawn)[0])
+    traces = re.findall(r'<path class="ecg" transform="scale\(.01\)" d="M([^"]+)"', drawn)
+    assert len(traces) == 12
+    for one in traces:
+        y = np.array(one.split()[1::2], float) / 100
+        assert 0 <= y.min() < y.max() <= height
 
 
 @pytest.mark.parametrize(("at", "x"), [(0, 1.1), (75, 37.5), (374, 186.4)])

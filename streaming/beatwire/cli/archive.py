@@ -26,8 +26,8 @@ LINES = {
     "done_before": Line("done before", "{:,}"),
     "done": Line("done now", "{:,}"),
     "failed": Line("failed", "{:,}"),
-    "beats": Line("beats", "{:,}"),
-    "alerts": Line("alerts", "{:,}"),
+    "beats": Line("beats found now", "{:,}"),
+    "alerts": Line("alerts found now", "{:,}"),
     "seconds": Line("time", "{:,.1f} s"),
 }
 MOST_REASONS = 10  # of recordings that have failed, printed; the table has all

@@ -15,7 +15,7 @@ from typing import Self
 from urllib.parse import quote, urlencode
 
 from beatwire.alerts.settings import Settings
-from beatwire.errors import FatalError, UserError
+from beatwire.errors import FatalError, UserError, reason
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.topics import check_allowed
 from beatwire.page.desk import Desk
@@ -164,5 +164,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if listening is not None:
             listening.close()
-        raise UserError(f"dashboard: expected to listen on {host}:{port}; got {error} (another --port?)") from error
+        raise UserError(
+            f"dashboard: expected to listen on {host}:{port}; got {reason(error)} (another --port?)"
+        ) from error
     return listening

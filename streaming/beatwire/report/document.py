@@ -155,7 +155,7 @@ def _overlays(plots: dict[str, Any]) -> list[str]:
 def _intervals_note() -> str:
     return note(
         "The last bar of the histogram holds all longer intervals; pairs with a longer interval are left out of the "
-        "Poincare plot. The dotted line is that of equal intervals."
+        "Poincaré plot. The dotted line is that of equal intervals."
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from beatwire.offline.results.clock import clock
 from beatwire.records import I64
 from beatwire.report.figures.axes import chosen_rows, windows_around
-from beatwire.report.figures.paper import MM_PER_S, Scale, grid, trace
+from beatwire.report.figures.paper import MM_PER_S, Scale, enlarged, grid, trace
 from beatwire.report.html import note, section
 from beatwire.report.study import Study
 from beatwire.stages.score import ANOMALOUS
@@ -31,21 +31,22 @@ def unusual_rows(study: Study) -> I64:
 def unusual_beats(study: Study, scale: Scale) -> str:
     """Return the section of the most unusual beats."""
     rate_hz = study.recording.rate_hz
-    half, room = round(HALF_S * rate_hz), scale.rooms[study.lead]
+    half = round(HALF_S * rate_hz)
     usual = np.flatnonzero(np.asarray(study.beats["score"], np.float64) < ANOMALOUS / 2)
     windows = windows_around(study, chosen_rows(usual, _MEDIAN_OF), half, half)
     median = np.median(windows, axis=0) if len(windows) else np.full(2 * half, np.nan)
     width = round(2 * HALF_S * MM_PER_S, 1)
     x = np.arange(2 * half) * (MM_PER_S / rate_hz)
+    shown = [
+        (row, own[0]) for row in unusual_rows(study) if len(own := windows_around(study, np.array([row]), half, half))
+    ]
+    room = enlarged(scale.rooms[study.lead], np.array([own for _, own in shown]), scale.mm_per_unit)
     drawn = []
-    for number, row in enumerate(unusual_rows(study).tolist()):
-        own = windows_around(study, np.array([row]), half, half)
-        if not len(own):
-            continue
+    for number, (row, own) in enumerate(shown):
         name = f"u{number}"
         lines = "".join(
             trace(x, room.above - y * scale.mm_per_unit, kind, name)
-            for y, kind in ((median, "usual-beat"), (own[0], "ecg"))
+            for y, kind in ((median, "usual-beat"), (own, "ecg"))
         )
         score, quality = study.beats["score"][row], study.beats["quality"][row]
         drawn.append(

@@ -120,6 +120,8 @@ class PolarReader:
             await self._connected()
         except (DeviceAwayError, UserError) as error:
             self._fail(error)
+        except (FileNotFoundError, ConnectionRefusedError):
+            self._fail(DeviceAwayError("the Bluetooth service of this machine does not run"))
         except Exception as error:  # of bleak, and of the system's Bluetooth
             self._fail(DeviceAwayError(f"{type(error).__name__}: {error}"))
 

@@ -5,6 +5,7 @@ a clock, a count, or something else. A line of names before them is used. A line
 of the AD8232) or one that is garbled is a sample without a value. Text before the first numbers is left out.
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from beatwire.recordings.columns.behaviour import typical_step
 from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, without_unit
 from beatwire.recordings.columns.parts import split_clock, with_parts
 from beatwire.recordings.columns.roles import Table, risen, roles_of
+from serial.tools.list_ports import comports
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.readers.serial_lines import OFF, Lines, has_names, is_row
@@ -67,7 +69,9 @@ class SerialReader:
         try:
             self._serial = serial.serial_for_url(self._port, self._baud, timeout=0.02)
         except (serial.SerialException, OSError, ValueError) as error:
-            raise DeviceAwayError(str(error)) from error
+            ports = ", ".join(one.device for one in comports()) or "none"
+            why = os.strerror(number) if (number := getattr(error, "errno", None)) else str(error)
+            raise DeviceAwayError(f"{why}; ports that are there: {ports}") from error
         self._rest, self._early = b"", []
         self._turns = Turns()
         before = ""

@@ -73,7 +73,7 @@ class LiveSender(Sender):
         UserError, FatalError
             See `check`.
         """
-        self._add(topic, keys, values, [None] * len(keys))
+        self.send_with_headers(topic, keys, values, [None] * len(keys))
 
     def send_with_headers(
         self,
@@ -89,15 +89,6 @@ class LiveSender(Sender):
         UserError, FatalError
             See `check`.
         """
-        self._add(topic, keys, values, headers)
-
-    def _add(
-        self,
-        topic: str,
-        keys: Sequence[bytes | None],
-        values: Sequence[bytes | None],
-        headers: Sequence[Headers | None],
-    ) -> None:
         topic = self.cluster.topic(topic)
         if not self.unacknowledged():
             self._progress_s = time.monotonic()

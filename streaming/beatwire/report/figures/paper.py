@@ -108,12 +108,12 @@ def scale_of(study: Study) -> Scale:
 
 
 def enlarged(room: Room, samples: Any, mm_per_unit: float) -> Room:
-    """Return the grid for one strip of a lead: at least ``room``, and nearly all of its samples where that is possible.
+    """Return the grid for samples of a lead: at least ``room``, and nearly all of them where that is possible.
 
     Parameters
     ----------
     samples
-        int16 [n].
+        Of any shape.
     """
     known = samples[samples != NO_VALUE].astype(np.float64)
     if not len(known):
