@@ -197,3 +197,19 @@ def test_what_is_behind_the_first_array_of_a_file_is_said(tmp_path: Path) -> Non
 def test_the_name_of_a_person_is_no_lead(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", ecg=np.linspace(-1, 1, 500) ** 3, fs=250, patient_name="A B", name="A B")
     assert read_recording(tmp_path / "r.npz").leads == ("ecg",)
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    leads=st.integers(2, 12), length=st.integers(250, 999), turned=st.booleans(), kind=st.sampled_from(["npz", "mat"])
+)
+def test_a_table_that_is_shorter_than_the_one_that_is_read_is_said(
+    leads: int, length: int, turned: bool, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"shorter{next(NUMBER)}.{kind}"
+    mv = np.random.default_rng(leads).uniform(-1, 1, (leads, 1000))
+    held = {"first": mv, "second": mv[:, :length].T if turned else mv[:, :length], "fs": 250.0}
+    np.savez(path, **held) if kind == "npz" else scipy.io.savemat(path, held)  # type: ignore[arg-type]
+    recording = read_recording(path)
+    assert recording.samples.shape == (leads, 1000)
+    assert "left out: 'second' (fewer than the 1,000 values of the others)" in recording.notes

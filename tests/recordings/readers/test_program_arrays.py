@@ -26,10 +26,10 @@ def _new(factory: pytest.TempPathFactory, ending: str) -> Path:
 @given(
     rate=st.sampled_from(sorted(MV)), others=st.lists(st.sampled_from(OTHERS), max_size=3, unique=True),
     at=st.integers(0, 3), unit=st.sampled_from(["V", "mV", "uV"]), slower=st.booleans(), gap_s=st.integers(0, 50),
-    cut=st.sampled_from([0, 1000, 1500]),
+    cut=st.sampled_from([0, 1000, 1500]), zero=st.sampled_from([None, 0.0, -2048.0]),
 )  # fmt: skip
 def test_the_channels_of_labchart_lie_one_after_the_other_block_by_block(
-    rate: int, others: list[str], at: int, unit: str, slower: bool, gap_s: int, cut: int,
+    rate: int, others: list[str], at: int, unit: str, slower: bool, gap_s: int, cut: int, zero: float | None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:  # fmt: skip
     path = _new(tmp_path_factory, "mat")
@@ -46,9 +46,17 @@ def test_the_channels_of_labchart_lie_one_after_the_other_block_by_block(
         starts.append(edges[:-1] + 1.0)
         ends.append(edges[1:] + 0.0)
         rates.append([float(own)] * len(blocks))
+    data = np.concatenate(pieces)
+    saved: dict[str, object] = {"data": data[None]}
+    if zero is not None:  # in 16 bits: each channel in each block has its scale
+        steps = np.array([[0.0005 * 1000 / UV_PER[unit] if title == "ECG" else 1.0] * len(blocks) for title in titles])
+        counts = np.concatenate(
+            [piece / step - zero for piece, step in zip(pieces, np.repeat(steps[:, :1], len(blocks)), strict=True)]
+        )
+        saved = {"data": np.rint(counts).astype(np.int16)[None], "scaleunits": steps, "scaleoffset": steps * 0 + zero}
     days = 738000.4 + np.array([0.0, (cut / rate + gap_s) / 86400])[: len(blocks)]
     scipy.io.savemat(path, {
-        "data": np.concatenate(pieces)[None], "datastart": np.array(starts), "dataend": np.array(ends),
+        **saved, "datastart": np.array(starts), "dataend": np.array(ends),
         "samplerate": np.array(rates), "titles": np.array(titles), "unittext": np.array(["mmHg", unit]),
         "unittextmap": np.array([[2.0 if title == "ECG" else 1.0] * len(blocks) for title in titles]),
         "blocktimes": days[None], "tickrate": np.full((1, len(blocks)), float(rate)), "com": np.zeros((0, 5)),
@@ -59,7 +67,29 @@ def test_the_channels_of_labchart_lie_one_after_the_other_block_by_block(
     assert recording.samples.shape == (1, len(ecg) + gap)
     got = np.delete(recording.samples[0], np.s_[cut : cut + gap])
     assert (recording.samples[0, cut : cut + gap] == NO_VALUE).all()
-    assert np.allclose(got * recording.uv_per_unit, MV[rate] * 1000, atol=1.0)
+    uv = got * recording.uv_per_unit
+    assert np.allclose(uv - np.median(uv - MV[rate] * 1000), MV[rate] * 1000, atol=1.0)
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(unit=st.sampled_from(["V", "mV", "uV"]), blocks=st.integers(1, 3), chosen=st.integers(0, 2))
+def test_blocks_of_the_extension_of_labchart_have_their_units_and_one_is_chosen(
+    unit: str, blocks: int, chosen: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, held = _new(tmp_path_factory, "mat"), {}
+    for block in range(1, blocks + 1):
+        rows = np.stack([MV[400] * 1000 / UV_PER[unit], 37 + np.sin(np.arange(len(MV[400])))])[:, : 1200 * block]
+        held |= {f"data_block{block}": rows, f"titles_block{block}": np.array(["ECG", "Temp"]),
+                 f"units_block{block}": np.array([unit, "C"]),
+                 f"ticktimes_block{block}": np.arange(rows.shape[1])[None] / 400}  # fmt: skip
+    scipy.io.savemat(path, held)
+    if blocks > 1:
+        got = ", ".join(f"data_block{k + 1}" for k in range(blocks))
+        assert message_of(path) == f"{path.name}: expected one block; got {got}: choose with --column data_block1"
+    block = chosen % blocks + 1
+    recording = read_recording(path, column=f"data_block{block}" if blocks > 1 else None)
+    assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("ECG",), 400, (1, 1200 * block))
+    assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400][: 1200 * block] * 1000, atol=1.0)
 
 
 def test_an_export_of_labchart_that_contradicts_itself_is_one_error(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
 from beatwire.recordings.leads import unique_names
-from beatwire.recordings.readers.labchart import signals_of_labchart
+from beatwire.recordings.readers.labchart import of_one_block, signals_of_labchart
 from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.readers.stated import (
     stated_conversion,
@@ -33,6 +33,7 @@ from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 from beatwire.recordings.signals import Signals
 
 _MOST = 200  # arrays that are looked at
+_FEWEST_ROWS = 250  # of a table that would be a recording alone
 _DEEPEST = 3  # structures within structures
 
 
@@ -116,10 +117,11 @@ def _stacked(values: Any) -> Any:
 
 
 def recording_of_arrays(
-    path: Path, arrays: dict[str, Any], fs: float | None, column: str | None, gain: float | None
+    path: Path, arrays: Mapping[str, Any], fs: float | None, column: str | None, gain: float | None
 ) -> Recording:
     """Return the recording of named arrays."""
     where = path.name
+    arrays = of_one_block(where, arrays, column)
     fs, notes = stated_rate(where, arrays, fs)
     each = [] if gain is not None else stated_units(arrays)
     units = each[0] if len(each) == 1 and uv_per_unit_of(each[0]) is not None else None
@@ -272,7 +274,10 @@ def _left_out(numeric: Mapping[str, Any], samples: Mapping[str, Any], longest: i
 def _is_short(name: str, values: Any, longest: int) -> bool:
     """Return True if an array would be a lead if it were longer."""
     is_lead = meaning(name.rpartition(".")[2]) is Meaning.LEAD and max(values.shape) >= MIN_RATE_HZ
-    return bool(max(values.shape) < longest and (is_lead or (values.ndim == 1 and 2 * values.size > longest)))
+    is_table = values.ndim == 2 and min(values.shape) <= MAX_LEADS and max(values.shape) >= _FEWEST_ROWS
+    return bool(
+        max(values.shape) < longest and (is_lead or is_table or (values.ndim == 1 and 2 * values.size > longest))
+    )
 
 
 def _rises(values: Any) -> bool:

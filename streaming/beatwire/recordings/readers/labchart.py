@@ -1,10 +1,14 @@
 """MATLAB files of LabChart: the channels lie one after the other in one array, block by block.
 
+An extension of LabChart writes ``data_block1`` [channels, n], ``data_block2`` and so on: one of them is read.
+
 ``data`` has all samples; ``datastart`` and ``dataend`` [channels, blocks] the first and the last of each channel in
-each block, counted from 1; ``samplerate`` its Hz; ``titles``, ``unittext`` and ``unittextmap`` its name and unit;
+each block, counted from 1; ``samplerate`` its Hz; where samples were saved in 16 bits a value is
+``(data + scaleoffset) * scaleunits``; ``titles``, ``unittext`` and ``unittextmap`` its name and unit;
 ``blocktimes`` [blocks] the day at which each block begins.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +17,12 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.leads import unique_names
-from beatwire.recordings.signals import Signals, of_array
+from beatwire.recordings.signals import Signals, of_digital
 from beatwire.recordings.stretches import placed
+from beatwire.records import F64
 
-_KEYS = {"data", "datastart", "dataend", "samplerate"}
+_OF_BLOCKS, _SCALE = ("datastart", "dataend", "samplerate"), ("scaleoffset", "scaleunits")
+_BLOCK = re.compile(r"(?:.*\.)?data(_block\d+)")
 _DAY_S = 86400.0
 
 
@@ -28,15 +34,13 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
     UserError
         Its arrays contradict each other, or its blocks are not in the order of time, or more than a day apart.
     """
-    if not held.keys() >= _KEYS:
+    if not held.keys() >= {"data", *_OF_BLOCKS}:
         return None
     data = np.ravel(held["data"])
     shape = _shape(held)
     if shape is None or data.dtype.kind not in "iuf":
         return None
-    first, last, rates = (
-        np.asarray(held[key], np.float64).reshape(shape) for key in ("datastart", "dataend", "samplerate")
-    )
+    first, last, rates, zeros, steps = (_of_blocks(where, held, key, shape) for key in (*_OF_BLOCKS, *_SCALE))
     if float(np.nanmax(last)) > len(data) or bool((rates[first > 0] <= 0).any()):
         raise UserError(
             f"{where}: expected {np.nanmax(last):.0f} samples of all channels, at rates above 0; got {len(data)}"
@@ -47,12 +51,32 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
     for k, title in enumerate(titles):
         pieces = []
         for block in np.flatnonzero(first[k] > 0).tolist():
-            part = data[int(first[k, block]) - 1 : int(last[k, block])].astype(np.float64)
-            uv = uv_per_unit_of(_unit(held, k, block, shape))
-            pieces.append((begin_s[block], of_array(part, title, float(rates[k, block]), uv)))
+            part = data[int(first[k, block]) - 1 : int(last[k, block])]
+            uv, step = uv_per_unit_of(_unit(held, k, block, shape)), float(steps[k, block])
+            zero = float(zeros[k, block]) * step
+            pieces.append((begin_s[block], of_digital(part, title, float(rates[k, block]), step, zero, uv)))
         if pieces:
             signals.append(placed(pieces, title) if len(pieces) > 1 or pieces[0][0] else pieces[0][1])
     return Signals(where, name, tuple(signals), notes, many=True) if signals else None
+
+
+def of_one_block(where: str, arrays: Mapping[str, Any], column: str | None) -> Mapping[str, Any]:
+    """Return arrays without those of blocks that are not wanted; raise UserError if there are several and none is."""
+    blocks = {name: found[1] for name in arrays if (found := _BLOCK.fullmatch(name))}
+    if len(blocks) < 2:
+        return arrays
+    if column not in blocks:
+        raise UserError(f"{where}: expected one block; got {', '.join(blocks)}: choose with --column {min(blocks)}")
+    others = tuple(end for name, end in blocks.items() if name != column)
+    return {name: one for name, one in arrays.items() if not name.endswith(others)}
+
+
+def _of_blocks(where: str, held: Mapping[str, Any], key: str, shape: tuple[int, int]) -> F64:
+    """Return numbers of each channel in each block: [channels, blocks]."""
+    found = np.asarray(held.get(key, float(key == "scaleunits")), np.float64)
+    if found.size not in (1, shape[0] * shape[1]):
+        raise UserError(f"{where}: expected a number of each channel in each block in {key!r}; got {found.size}")
+    return np.broadcast_to(found.reshape(shape if found.size > 1 else (1, 1)), shape)
 
 
 def _shape(held: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -35,7 +35,7 @@ _NAMES = re.compile(
 _FACTOR = re.compile(
     rf"{_RECORDING}(?:adc_?|digital_?)?(?:gain|resolution|sensitivity|scale|lsb(?:_?[mun]v)?)s?", re.IGNORECASE
 )
-_UNITS = re.compile(rf"{_RECORDING}units?", re.IGNORECASE)
+_UNITS = re.compile(rf"{_RECORDING}units?(?:_block\d+)?", re.IGNORECASE)
 
 
 def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
