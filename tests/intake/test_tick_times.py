@@ -10,8 +10,10 @@ from beatwire.kernels.intake.avro import MAX_INDEX
 from beatwire.records import Event
 from beatwire.records.columns import EVENT_COLUMNS
 from beatwire.stages.support.streams.stretches import begun_later
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from oracles import SentChunk
+from steps import Aligner
 
 SLOTS = 6
 
@@ -69,3 +71,34 @@ def test_an_anchor_has_its_first_sample_and_its_stretch(first: int, stretch: int
     anchor = clock.packed(stretch, first)
     assert 0 <= anchor < 1 << 63
     assert (clock.first_of(anchor), clock.stretch_of(anchor, stretch + later)) == (first, stretch)
+
+
+@example([("ahead", "absent", 1, False), ("back", "values", 1, False)])
+@example([("ahead", "off", 1, False), ("back", "values", 1, False)])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["on", "on", "ahead", "back"]),
+            st.sampled_from(["values", "absent", "off"]),
+            st.sampled_from([1, 1, 1, 2]),  # session
+            st.booleans(),  # the tick ends
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_clocks_count_the_stretches_that_events_begin_also_where_a_chunk_far_ahead_has_no_values(
+    drawn: list[tuple[str, str, int, bool]],
+) -> None:
+    """Else samples before one of them in its tick have the times of another clock."""
+    aligner, first, before, counted, waiting = Aligner(), 100, 100, 0, list[bytes]()
+    for number, (step, kind, session, ends) in enumerate([("on", "values", 1, False), *drawn]):
+        before, first = (first, first + 7_000) if step == "ahead" else (before, before if step == "back" else first)
+        samples = np.full((1, 10), -32768 if kind == "absent" else 7, np.int16)
+        waiting.append(SentChunk("bed", session, first, samples, lead_off=int(kind == "off")).message())
+        first += 10
+        if ends or number == len(drawn):
+            aligned, waiting = aligner.tick(waiting, arrival_us=[10**6] * len(waiting)), []
+            begun = int(begun_later(aligned, np.zeros(1, np.int64), np.full(1, -1))[0])
+            assert aligned.anchors[0, clock.STRETCH] == counted + begun
+            counted += begun

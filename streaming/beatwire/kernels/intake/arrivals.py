@@ -123,7 +123,7 @@ def align_row(
     leads, names, arrived_us = int(ints[CHUNK_LEADS]), int(ints[CHUNK_LEAD_NAMES]), int(ints[CHUNK_ARRIVED_US])
     nanovolts = int(math.floor(1000.0 * floats[CHUNK_UV_PER_UNIT] + 0.5))
     second = int(math.floor(floats[CHUNK_RATE_HZ] + 0.5))
-    same = state[SLOT_SESSION] == session
+    same, known = state[SLOT_SESSION] == session, int(state[SLOT_EXPECTED])
     fresh_start = state[SLOT_EXPECTED] < 0 or not same
     silent = is_silent(arrived_us, state, limits)
     if not fresh_start and silent:
@@ -156,7 +156,7 @@ def align_row(
                 expected[i] = state[SLOT_EXPECTED]
                 return BACKWARDS
             rows.sizes[RESTARTS] += 1
-            fresh_start = True
+            fresh_start, known = True, come_to
         elif first + count <= state[SLOT_EXPECTED]:
             if compare_values(state, chunks.payload, ints, second, arrived_us):
                 forget_strangers(state)
@@ -183,13 +183,12 @@ def align_row(
         if not fresh_start:
             open_pass(streams.slots, slot, rows)
     if fresh_start:
-        known = -1
-        if same and not silent:
-            known = state[SLOT_EXPECTED]
-        else:
+        if not same or silent:
             state[SLOT_MASK] = 0
-            if silent and state[SLOT_EXPECTED] != -1:  # below that it was at another rate
-                known = -2 - state[SLOT_EXPECTED] if state[SLOT_EXPECTED] >= 0 else state[SLOT_EXPECTED]
+            if not silent:
+                known = -1
+            elif known >= 0:  # below that it was at another rate, or is not known
+                known = -2 - known
         state[SLOT_SESSION] = session
         state[SLOT_LEADS] = leads
         state[SLOT_PENDING] = 0
