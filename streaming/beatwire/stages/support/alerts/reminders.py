@@ -112,8 +112,8 @@ def remind_until(
     end
         The sample at which it ends; None: it goes on.
     decided
-        What ends it is in this tick, maybe a block that is ahead of the watermark: what is due by ``end`` is before
-        it.
+        What ends it is in this part: what is due by ``end`` is before it, also if that is ahead of the watermark, or
+        where no samples came.
     session
         That of ``end``; None: the alert's.
     """
@@ -125,25 +125,29 @@ def remind_until(
     if stretch is None or (end is not None and (stretch.begin >= end or stretch.session != session)):
         return
     if stretch.begin >= 0:
-        number = _passed(one, tick, stretch, stretch.begin, interval_s)
-        if number > one.message["reminders"]:
-            _count(one, number)
-            yield one.message
-    mark = stretch.mark
-    if end is not None:
-        mark = end if decided else min(end, mark)
-    if mark < 0:
-        return
-    # The interval may be shorter than it was: no more are published than samples came for.
-    came_for = (max(mark, stretch.mark) - stretch.earliest) // _step(tick, stretch.bank, interval_s)
-    for first, last in _numbers_due(one, tick, stretch, mark, interval_s):
-        if first > one.message["reminders"]:
-            _count(one, first)
-            yield one.message
-        _count(one, last - _BEFORE - came_for)
-        while one.message["reminders"] < last:
-            _count(one, one.message["reminders"] + 1)
-            yield one.message
+        yield from _last_due(one, tick, stretch, stretch.begin, interval_s)
+    mark = stretch.mark if end is None else min(end, stretch.mark)
+    if mark >= 0:
+        # The interval may be shorter than it was: no more are published than samples came for.
+        came_for = (stretch.mark - stretch.earliest) // _step(tick, stretch.bank, interval_s)
+        for first, last in _numbers_due(one, tick, stretch, mark, interval_s):
+            if first > one.message["reminders"]:
+                _count(one, first)
+                yield one.message
+            _count(one, last - _BEFORE - came_for)
+            while one.message["reminders"] < last:
+                _count(one, one.message["reminders"] + 1)
+                yield one.message
+    if decided and end is not None and end > mark:
+        yield from _last_due(one, tick, stretch, end, interval_s)
+
+
+def _last_due(one: Open, tick: TickBeats, stretch: Stretch, sample: int, interval_s: float) -> Iterator[dict[str, Any]]:
+    """Yield the last of the reminders that are due by a sample, if it has not been published."""
+    number = _passed(one, tick, stretch, sample, interval_s)
+    if number > one.message["reminders"]:
+        _count(one, number)
+        yield one.message
 
 
 def _numbers_due(
