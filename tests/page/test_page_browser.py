@@ -212,6 +212,31 @@ def test_a_stream_id_is_text_and_nothing_else(browser: Browser, page: Dashboard)
         assert seen.evaluate("window.hit") is None
 
 
+def test_two_beds_whose_ids_differ_at_the_end_look_different_whatever_the_layout(
+    browser: Browser, page: Dashboard
+) -> None:
+    ids = [f"ward-3-north-wing-of-the-old-house-bed-{k}" for k in (1, 2)]
+    rightward = "\u0633\u0631\u064a\u0631-12 \u0633\u0631\u064a\u0631"
+    page.ward.add_records([beat(name, 0.0) for name in (*ids, rightward)])
+    with opened(browser, page.url) as seen:
+        for compact in (False, True):
+            for name in ids:
+                shown = tile(seen, name).locator(".tile-id")
+                expect(shown).to_have_text(name)
+                assert (
+                    shown.evaluate(
+                        "at => { const end = document.createRange(); end.selectNodeContents(at.lastChild);"
+                        " const right = (part) => part.getBoundingClientRect().right;"
+                        " return end.toString().slice(-5) + (right(end) <= right(at) + 0.5) }"
+                    )
+                    == f"bed-{name[-1]}true"
+                )
+            whole = tile(seen, rightward).locator(".tile-id .begin")
+            expect(whole).to_have_text(rightward)
+            if not compact:
+                seen.keyboard.press("l")
+
+
 def test_of_five_thousand_streams_only_the_visible_ones_are_on_the_page(browser: Browser, page: Dashboard) -> None:
     signals = [heart(f"s{k}", seconds=1.0) for k in range(8)]
     chunks = [signals[k % 8].chunk(0, 25, stream=f"bed-{k}") for k in range(5000)]

@@ -70,7 +70,7 @@ def test_a_stream_whose_alerts_have_all_ended_is_not_in_the_ward_for_them() -> N
     ward.add_records([alert("bed-7"), alert("bed-7", state="off"), alert("bed-8", "asystole")])
     assert names(ward) == ["bed-8"]
     ward.add_records([alert("ecg.samples", "no data")])  # of a topic, which is no bed
-    assert names(ward) == ["ecg.samples", "bed-8"]
+    assert names(ward) == ["bed-8", "ecg.samples"]
     ward.add_records([alert("ecg.samples", "no data", "off"), alert("bed-8", "asystole", "off"), beat("bed-9", 0.0)])
     assert names(ward) == ["bed-9"]
 

@@ -9,6 +9,7 @@ import { PX_PER_MM, alarmLine, byPriority, element, figure, isStrange, letter, p
 
 const SWEEP_S = 6;
 const ID_END = 6; // letters of an id that are always shown: beds differ at the end
+const LATIN = /^[ -~\u00a0-\u024f]*$/;
 const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
 
 /** The class in the style sheet of a beat's letter. @param {{beat_class: string|null}} beat */
@@ -38,8 +39,8 @@ export class Tile {
       rate: part(".rate"), signal: part(".tile-signal"), lead: part(".tile-lead"), beats: part(".tile-beats"),
       state: part(".tile-state"), alert: part(".tile-alert"),
     };
-    const letters = [...stream.id];
-    part(".tile-id").append(element("span", "begin", letters.slice(0, -ID_END).join("")), letters.slice(-ID_END).join(""));
+    const end = LATIN.test(stream.id) ? stream.id.slice(-ID_END) : ""; // what is written the other way is not parted
+    part(".tile-id").append(element("span", "begin", stream.id.slice(0, stream.id.length - end.length)), end);
     this.link.title = stream.id;
     this.trace = new SweepTrace(part("canvas"), {
       ink: colours.ink, paper: colours.surface, lineWidth: 1.5, seconds: SWEEP_S, pxPerMm: PX_PER_MM, gains: GAINS, room: 0.75,
