@@ -28,7 +28,7 @@ def test_arrays_in_a_file_are_found_with_their_rate_and_the_names_of_leads(
     path = tmp_path_factory.getbasetemp() / f"array{next(NUMBER)}"
     mv = np.random.default_rng(leads).uniform(-1, 1, (leads, 300))
     held: dict[str, object] = {"signals": mv.T if turned else mv, rate_name: 200.0}
-    names = [f"L{k}" for k in range(leads)]
+    names = [f"n{k}" for k in range(leads)]
     if named:
         held["lead_names"] = np.array(names)
     with path.open("wb") as file:

@@ -228,13 +228,12 @@ def meaning(name: str, unit: str = "") -> Meaning:
     unit = unit or unit_of(name)
     plain = without_unit(name)
     words = _words(plain)
-    if _LEAD.fullmatch(plain):
+    is_of_other = unit in _OTHER_UNITS and unit not in _UNSCALED
+    if _LEAD.fullmatch(plain) and not is_of_other:
         return Meaning.LEAD
     if _PORT.fullmatch(plain) and unit not in UV_PER:
         return Meaning.NOTHING
-    if any(w in _OTHER or w.startswith(_OTHER_BEGIN) for w in words) or (
-        unit in _OTHER_UNITS and unit not in _UNSCALED
-    ):
+    if is_of_other or any(w in _OTHER or w.startswith(_OTHER_BEGIN) for w in words):
         return Meaning.OTHER
     if unit in PER_SECOND or (is_time_name(name) and unit not in UV_PER):
         return Meaning.TIME
