@@ -246,7 +246,7 @@ def _ordered_events(state: State, tick: TickBeats) -> I64:
     """Return the events of a tick, with those of changed limits among them."""
     state.pending = {slot: kept for slot, kept in state.pending.items() if slot not in tick.aligned.evicted}
     if len(tick.aligned.limits):
-        for slot, changes in split_changes(tick.aligned.limits).items():
+        for slot, changes in split_changes(tick.aligned).items():
             state.pending.setdefault(slot, []).extend(changes)
     if not state.pending:
         return tick.events
@@ -254,8 +254,7 @@ def _ordered_events(state: State, tick: TickBeats) -> I64:
     known = np.maximum(state.slots[slots, alert_state.SIGNAL + MARK_AT], -1)
     marked = state.slots[slots, alert_state.SIGNAL + MARK] > 0
     marks = dict(zip(slots, np.where(marked, known, -1).tolist(), strict=True))
-    sessions = dict(zip(slots, state.slots[slots, alert_state.SESSION].tolist(), strict=True))
-    return insert_changes(tick.events, state.pending, sessions, marks)
+    return insert_changes(tick.events, state.pending, marks)
 
 
 def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:

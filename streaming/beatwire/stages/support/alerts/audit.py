@@ -8,9 +8,10 @@ within a minute, as every stream that was heard of in the last minute is part of
 from typing import Any
 
 from beatwire.records import I64, TickBeats
-from beatwire.records.columns import EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE, LIMITS_ARRIVED_US
+from beatwire.records.columns import EVENT_PASS, EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE, LIMITS_ARRIVED_US
 from beatwire.stages.support.alerts.alert_messages import device_times
 from beatwire.stages.support.alerts.limits import Limits
+from beatwire.stages.support.streams.stretches import restarts_up_to
 from beatwire.wire.staff import limits_record
 
 RECORDED_US = 60_000_000  # ``Settings.silence_s``: streams that were silent for longer are not replayed
@@ -44,7 +45,8 @@ def limit_records(limits: Limits, audited: dict[str, int], event: I64, tick: Tic
     stream = limits.directory.names[slot]
     changes = limits.between(stream, audited.get(stream, 0), number)
     audited[stream] = number
-    (sample_us,) = device_times(tick, slot, session, [sample], sample)
+    restarts = restarts_up_to(tick.aligned, slot, int(event[EVENT_PASS]))
+    (sample_us,) = device_times(tick, slot, session, [sample], sample, restarts)
     return [
         limits_record("limits in force", change) | {"session": session, "sample": sample, "sample_us": sample_us}
         for change in changes

@@ -19,12 +19,12 @@ import numpy as np
 
 from beatwire.alerts.limits import MOST_CHANGES
 from beatwire.alerts.rules import NUMBERS
-from beatwire.records import F64, I64, LimitChange
+from beatwire.records import F64, I64, Aligned, LimitChange
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
     EVENT_BANK,
-    EVENT_KIND,
+    EVENT_PASS,
     EVENT_SAMPLE,
     EVENT_SESSION,
     EVENT_SLOT,
@@ -32,11 +32,11 @@ from beatwire.records.columns import (
     ORDERED_COLUMNS,
     ORDERED_KIND,
     ORDERED_SAMPLE,
-    ORDERED_SESSION,
     ORDERED_SLOT,
 )
 from beatwire.records.events import ARRIVED, BEAT, LIMITS_CHANGED, RESTART, WATERMARK
 from beatwire.stages.support.streams.directory import Directory
+from beatwire.stages.support.streams.stretches import restarts_up_to
 
 _ROWS = 1 << 32  # more than a table has
 
@@ -162,13 +162,11 @@ def row_of(number: int) -> int:
     return number % _ROWS
 
 
-def insert_changes(
-    events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int], marks: Mapping[int, int]
-) -> I64:
+def insert_changes(events: I64, pending: dict[int, list[I64]], marks: Mapping[int, int]) -> I64:
     """Return the events of a tick with those of changed limits in their places.
 
     An event comes before the first beat or watermark that is not before its sample, and before the restart that ends
-    its session. All beats before a mark of active time are known at the mark after it: so an event comes before that
+    its stretch. All beats before a mark of active time are known at the mark after it: so an event comes before that
     one if its sample is not after the first. One that has no place yet stays pending.
 
     Parameters
@@ -176,9 +174,7 @@ def insert_changes(
     events : int64 [e, 6]
         Columns ``ORDERED_...``.
     pending
-        Slot -> changes that have no place yet, columns ``EVENT_...``; read and written.
-    sessions
-        Slot -> its session before the tick.
+        Slot -> changes that have no place yet, see ``split_changes``; read and written.
     marks
         Slot -> the sample of the last mark of active time before the tick; -1: none.
     """
@@ -186,34 +182,34 @@ def insert_changes(
     rows: list[tuple[int, ...]] = []
     for slot in list(pending):
         first, stop = np.searchsorted(events[:, ORDERED_SLOT], [slot, slot + 1]).tolist()
-        session, mark = sessions[slot], marks[slot]
+        restarts, mark, waiting = 0, marks[slot], pending[slot]
         for e in range(first, stop):
-            kind, own, sample = events[e, [ORDERED_KIND, ORDERED_SESSION, ORDERED_SAMPLE]].tolist()
-            waiting = pending[slot]
-            while waiting and _belongs_before(waiting[0], kind, own, mark if kind == ARRIVED else sample, session):
+            kind, sample = events[e, [ORDERED_KIND, ORDERED_SAMPLE]].tolist()
+            while waiting and _belongs_before(waiting[0], kind, mark if kind == ARRIVED else sample, restarts):
                 change = waiting.pop(0)
-                ended = change[EVENT_SESSION] != own  # nothing is decided at its sample
                 at.append(e)
-                own_sample = -1 if ended else change[EVENT_SAMPLE]
+                own_sample = -1 if kind == RESTART else change[EVENT_SAMPLE]  # nothing is decided at its sample
                 row = row_of(int(change[EVENT_VALUE]))
-                rows.append((slot, session, LIMITS_CHANGED, own_sample, row, change[EVENT_BANK]))
+                rows.append((slot, change[EVENT_SESSION], LIMITS_CHANGED, own_sample, row, change[EVENT_BANK]))
             if kind == RESTART:
-                session, mark = own, -1
+                restarts, mark = restarts + 1, -1
             elif kind == ARRIVED:
                 mark = sample
-        if not pending[slot]:
+        for change in waiting:
+            change[EVENT_PASS] = 0
+        if not waiting:
             del pending[slot]
     return np.insert(events, at, np.array(rows, np.int64).reshape(-1, ORDERED_COLUMNS), axis=0) if rows else events
 
 
-def _belongs_before(change: I64, kind: int, own: int, sample: int, session: int) -> bool:
-    """Return True if a change belongs before an event of session ``own`` of a stream that is in ``session``.
+def _belongs_before(change: I64, kind: int, sample: int, restarts: int) -> bool:
+    """Return True if a change belongs before an event behind so many restarts; all beats before ``sample`` are known.
 
-    ``sample``: all beats before it are known at the event.
+    A session may come again in the tick, and samples with it: so the restarts say which stretch is meant.
     """
-    if change[EVENT_SESSION] == own:
-        return kind in (ARRIVED, BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE]
-    return kind == RESTART and change[EVENT_SESSION] == session
+    if change[EVENT_PASS] != restarts:
+        return False
+    return kind == RESTART or (kind in (ARRIVED, BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE])
 
 
 def limits_in_force(limits: Limits | None, slot: I64, arrived_us: I64) -> I64:
@@ -230,9 +226,11 @@ def with_arrivals(events: I64, given: AlignChunks) -> I64:
     return np.column_stack([events, arrived_us])
 
 
-def split_changes(events: I64) -> dict[int, list[I64]]:
-    """Return the events of changed limits by slot, in order."""
+def split_changes(aligned: Aligned) -> dict[int, list[I64]]:
+    """Return the events of changed limits by slot, in order: with the restarts before each in place of its pass."""
     by_slot: dict[int, list[I64]] = {}
-    for row in events[events[:, EVENT_KIND] == LIMITS_CHANGED]:
-        by_slot.setdefault(int(row[EVENT_SLOT]), []).append(row)
+    for row in aligned.limits:
+        change, slot = row.copy(), int(row[EVENT_SLOT])
+        change[EVENT_PASS] = restarts_up_to(aligned, slot, int(row[EVENT_PASS]))
+        by_slot.setdefault(slot, []).append(change)
     return by_slot

@@ -96,6 +96,12 @@ def place_of(tick: TickBeats, slot: int, session: int, restarts: int) -> tuple[i
     return int(before.bank[slot]), stretch
 
 
+def restarts_up_to(aligned: Aligned, slot: int, number: int) -> int:
+    """Return how often a stream has restarted in the tick up to pass ``number``."""
+    events = aligned.events[aligned.events[:, EVENT_SLOT] == slot]
+    return int(((events[:, EVENT_KIND] == RESTART) & (events[:, EVENT_PASS] <= number)).sum())
+
+
 def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
     """Return the anchors of a stretch that are known, from old to new: first samples and device times of sample 0."""
     row, clocks = aligned.anchors[slot], aligned.clocks
