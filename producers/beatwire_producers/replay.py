@@ -19,6 +19,7 @@ from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.recordings import Recording, read_recording
+from beatwire.signals import code_if_ended
 from beatwire.tables import host_array
 from beatwire.wire import frame, names
 from beatwire.wire.schema_files import BUNDLES
@@ -189,7 +190,7 @@ def play(
     progress: Progress | None = None,
     schema_id: int | None = None,
     start_us: int | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], object] = code_if_ended,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Summary:
@@ -204,7 +205,7 @@ def play(
     start_us
         Device time at the start, microseconds since 1970; by default the present time.
     stop
-        Called before every slot; True ends the replay early.
+        Called before every slot; what is true ends the replay early. By default a signal that a library has dropped.
     clock, sleep
         Clock in seconds, and function that waits for so many seconds.
     """

@@ -65,19 +65,30 @@ def deferred() -> Iterator[None]:
                 calls.callback(handlers[signalled[0]], *signalled)
 
 
+class Stop(threading.Event):
+    """An event that a signal sets; ``code`` is the exit code that it asks for, 0 if none has come."""
+
+    code = 0
+
+    def end(self, number: int, _frame: FrameType | None = None) -> None:
+        """Set the event, as the handler of a signal."""
+        self.code = 128 + number
+        self.set()
+
+
 @contextlib.contextmanager
-def stop_on_signals() -> Iterator[threading.Event]:
+def stop_on_signals() -> Iterator[Stop]:
     """Yield an event that SIGINT and SIGTERM set; restore the previous handlers at the end.
 
     A signal that is ignored stays so, see `end_on_signals`. Only for the main thread, as Python's signal handlers are.
     """
-    stop = threading.Event()
+    stop = Stop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
     for number in before:
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, stop.end)
     if _ASKED:
-        stop.set()
+        stop.end(_ASKED[0])
     try:
         yield stop
     finally:

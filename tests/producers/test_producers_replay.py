@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire import signals
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
@@ -199,6 +200,14 @@ def test_a_replay_that_ctrl_c_stops_is_not_done(broker: Cluster, monkeypatch: py
     done = CliRunner().invoke(app, words)
     assert (done.exit_code, done.stdout.rstrip().endswith("stopped early           yes")) == (INTERRUPTED, True)
     assert not [line for line in done.stdout.splitlines() if line != line.rstrip()]
+
+
+def test_a_replay_ends_after_a_signal_that_a_library_has_dropped(
+    broker: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "_ASKED", [15])
+    words = ["replay", "synthetic:seconds=20", "--bootstrap-servers", broker.bootstrap]
+    assert CliRunner().invoke(app, words).exit_code == 143
 
 
 def test_an_address_without_a_broker_is_named_within_seconds() -> None:

@@ -2,16 +2,21 @@
 
 import io
 import json
+import os
+import signal
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from beatwire import signals
 from beatwire.cli.main import app
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.recordings.synthetic import rhythm
 from beatwire.service.demo import run
 from beatwire.service.demo.planted import RULES_OF, alerts_by_bed, event_name, is_detected, print_alerts, print_events
+from beatwire.signals import end_on_signals
 from beatwire_producers.ward import KINDS, Planted, Ward, ward
 from rich.console import Console
 from typer.testing import CliRunner
@@ -122,3 +127,28 @@ def test_a_broker_that_has_ended_by_itself_ends_what_runs_and_is_the_failure() -
     with run.watched(run.Broker("mock", Cluster("x"), ""), failures, stop):
         pass
     assert not stop.is_set()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_demo_of_some_seconds_ends_by_a_signal_wherever_it_comes(
+    monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    """The client of the broker drops what a handler raises inside a callback."""
+    began, plain = list[int](), run._Log.add_alerts
+
+    def add_alerts(self: Any, alerts: Any) -> None:
+        if not began:
+            began.append(1)
+            with suppress(KeyboardInterrupt, SystemExit):
+                os.kill(os.getpid(), number)
+        plain(self, alerts)
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    end_on_signals()
+    monkeypatch.setattr(run._Log, "add_alerts", add_alerts)
+    with pytest.raises(SystemExit) as ended:
+        run.run_demo(2, 30.0, "mock", quiet=True)
+    assert (ended.value.code, began) == (code, [1])
+    signals._ASKED.clear()
+    for each, handler in before.items():
+        signal.signal(each, handler)

@@ -47,11 +47,14 @@ def test_a_command_that_is_ended_while_it_begins_cleans_up_and_prints_no_traceba
     assert (process.returncode, out, err) == (code, "cleaned up\n", "")
 
 
-def test_sigterm_sets_the_event_of_what_runs_until_it_is_stopped() -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_sets_the_event_of_what_runs_until_it_is_stopped(number: int, code: int) -> None:
     end_on_signals()
     with stop_on_signals() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
+        assert not stop.code
+        os.kill(os.getpid(), number)
         assert stop.wait(LIMIT_S)
+        assert stop.code == code
 
 
 def test_a_worker_whose_input_has_ended_does_what_sigterm_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from beatwire.cli.options import (
     option,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
-from beatwire.signals import INTERRUPTED
+from beatwire.signals import INTERRUPTED, code_if_ended
 
 PACE = "Pace and faults"
 EXAMPLES = examples(
@@ -116,4 +116,4 @@ def replay(
         )  # fmt: skip
     print_result(summary.as_dict(), as_json, LINES)
     if summary.stopped:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(code_if_ended() or INTERRUPTED)

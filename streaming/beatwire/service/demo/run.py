@@ -102,10 +102,12 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         console.print(f"alerts   {SIGNS}", style="dim")
         console.print()
         log.printer.print_header()
-        stop = threading.Event() if seconds is not None else stack.enter_context(stop_on_signals())
+        stop = stack.enter_context(stop_on_signals())  # an exception may be lost in a callback of the broker's client
         began_s = time.monotonic()
         counters, sent = _run(started, pipeline, made, log, stop, repeat=seconds is None)
         took_s = time.monotonic() - began_s
+    if seconds is not None and stop.code:
+        raise SystemExit(stop.code)
     if sent.stopped:
         past = tuple(event for event in made.planted if event.stop_s + LATEST_S < sent.signal_s)
         made = replace(made, planted=past)
