@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from beatwire.pipeline.settings import Settings
 from beatwire.records import slot_columns as columns
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles import SentChunk
 from steps import Aligner
 
@@ -42,6 +44,23 @@ def test_a_chunk_that_does_not_fit_its_stream_is_rejected_with_the_reason(bad: S
     aligned = aligner.tick([*good, bad.message(), sent(310).message()])
     assert (aligned.rejects.message, aligned.rejects.reason) == ([2], [f"align: {message_of_it}"])
     assert aligner.position("bed-3") == (1, 300, 320)
+
+
+@given(st.integers(1, 5), st.data())
+def test_the_reason_names_the_leads_that_a_stream_had_then_however_often_it_is_renamed_within_a_tick(
+    sessions: int, data: st.DataObject
+) -> None:
+    misfit = data.draw(st.integers(1, sessions))
+    chunks = [sent(0, session=0)]
+    for session in range(1, sessions + 1):
+        chunks.append(sent(0, session=session, leads=(f"of {session}",)))
+        chunks += [sent(10, session=session, leads=("another",))] * (session == misfit)
+    whole = data.draw(st.booleans())
+    aligner = Aligner(SHORT)
+    messages = [chunk.message() for chunk in chunks]
+    ticks = [messages] if whole else [[message] for message in messages]
+    reasons = [reason for tick in ticks for reason in aligner.tick(tick).rejects.reason]
+    assert reasons == [f"align: stream 'bed-3' has the leads 'of {misfit}'; this chunk says 'another'"]
 
 
 def test_a_new_session_may_change_the_rate_the_leads_and_the_scale() -> None:

@@ -111,14 +111,15 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     rows, verdicts, strays = _align(state, given)
     for number, reason in admission.waiting.hold(chunks, strays, state.tick - 1):
         rejected.append((number, Fault.of("stray", f"align: {reason}")))
+    restarted = rows.event[rows.event[:, EVENT_KIND] == RESTART, EVENT_SLOT]
+    others = verdicts.expected[verdicts.code == arrivals.LEADS_RENAMED].astype(np.int64)
+    state.lead_names.note_known(given, np.append(others, state.slots[restarted, slot_columns.SLOT_LEAD_NAMES]))
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
         room = admission.expected(code)
         expected = float(verdicts.expected[i]) if room is None else room
         reason = reason_of(stream, code, expected, given, i, admission.banks, state.lead_names)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
-    restarted = rows.event[rows.event[:, EVENT_KIND] == RESTART, EVENT_SLOT]
-    state.lead_names.note_restarts(given, state.slots, restarted)
     state.counts += rows.sizes[slot_columns.DUPLICATES :]
     events, clocks, limits = _split_events(rows.event)
     no_room = np.flatnonzero((verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK))

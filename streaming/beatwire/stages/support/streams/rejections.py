@@ -16,7 +16,6 @@ from beatwire.records.columns import (
     CHUNK_SESSION,
     CHUNK_UV_PER_UNIT,
 )
-from beatwire.records.slot_columns import SLOT_LEAD_NAMES
 from beatwire.wire.avro import lead_names
 
 KINDS = {
@@ -41,12 +40,12 @@ class LeadNames:
         if digest not in self.by_hash and len(self.by_hash) < MOST_NAMES:
             self.by_hash[digest] = _listed(lead_names(chunks.payload, chunks.ints[i]))
 
-    def note_restarts(self, chunks: AlignChunks, slots: I64, restarted: I64) -> None:
-        """Remember the names of streams that have restarted: they may be others."""
-        if len(restarted) == 0 or len(self.by_hash) >= MOST_NAMES:
+    def note_known(self, chunks: AlignChunks, digests: I64) -> None:
+        """Remember the names of these hashes that chunks of this tick have."""
+        if len(digests) == 0 or len(self.by_hash) >= MOST_NAMES:
             return
         known = np.array([*self.by_hash], np.int64)
-        for digest in np.setdiff1d(slots[restarted, SLOT_LEAD_NAMES], known)[:MOST_NAMES]:
+        for digest in np.setdiff1d(digests, known)[:MOST_NAMES]:
             for at in np.flatnonzero(chunks.ints[:, CHUNK_LEAD_NAMES] == digest)[:1].tolist():
                 self.note(chunks, at)
 
