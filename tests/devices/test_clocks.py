@@ -33,6 +33,7 @@ CLOCKS: dict[str, Callable[[float], float]] = {
     "an hour on": lambda t: START_S + t + (3600.0 if t > FAULT_S else 0.0),
     "set back a little": lambda t: START_S + t - (0.3 if t > FAULT_S else 0.0),
     "set on": lambda t: START_S + t + (3.0 if t > FAULT_S else 0.0),
+    "of the day": lambda t: (86_400.0 - FAULT_S + t) % 86_400.0,
     "whole seconds": lambda t: START_S + float(int(t)),
     "of the future": lambda t: START_S + t + 86_400.0,
     "set by little, again and again": lambda t: START_S + t + 0.05 * (int(t / 10.0) % 2),
@@ -137,6 +138,11 @@ def test_a_heart_is_found_whatever_the_clock_and_the_count_say(
     assert fed.pause_s < WITHIN_S + (5.0 if rate_hz is None else 0.0)
     heart = [a["rule"] for a in run.alerts if a["priority"] == "high" and not a["technical"]]
     assert not heart
+
+
+def test_midnight_of_a_clock_without_a_date_is_no_clock_that_was_set() -> None:
+    fed = feed(packets_of("of the day", "nothing", 25, 0.0))
+    assert (fed.notes, fed.holes) == (["a new day began"], [])
 
 
 @settings(max_examples=draws(60), deadline=None)

@@ -212,10 +212,10 @@ class ByTime:
 
     def _set_clock(self, index: int, time_s: float) -> None:
         """Begin the line of the clock anew, with the time of a sample."""
-        before_s = self._clock.time_of(index)
-        self._note(f"its clock was set by {time_s - before_s:+.3f} s")
+        step_s = time_s - self._clock.time_of(index)
+        self._note("a new day began" if abs(step_s + 86_400) < 1 else f"its clock was set by {step_s:+.3f} s")
         if not self.described.is_epoch:
-            self._offset_s += before_s - time_s
+            self._offset_s -= step_s
         self._clock.set_to(index, time_s)
 
     def _decide(self) -> list[Placed]:

@@ -88,9 +88,8 @@ class Ward:
                 self._rank[slot] = self._alerts.rank(self._traces.directory.names[slot])
             stops, lasts = self._traces.ints["stop"], self._beats.last
             self._forget([slot for slot in slots if not self._rank[slot] and stops[slot] < 0 and slot not in lasts])
-        if streams:
-            for listener in self.listeners:
-                listener(streams)
+        for listener in self.listeners if streams else ():
+            listener(streams)
 
     def forget_silent(self, now_us: int) -> None:
         """Remove the streams without alerts that have been silent for an hour."""
