@@ -53,6 +53,20 @@ def test_unacknowledged_alerts_come_first_then_the_gravest_then_the_newest() -> 
     assert "acknowledged by Ada" in " ".join(printed.split())
 
 
+def test_what_a_pipe_gets_is_a_line_an_alert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setitem(IN_FORCE[0], "text", 20 * "word ")
+    printed = CliRunner().invoke(app, COMMAND).stdout
+    assert [line.split()[0] for line in printed.splitlines() if "bed-" in line] == [
+        "dddddd",
+        "cccccc",
+        "aaaaaa",
+        "bbbbbb",
+    ]
+    assert max(map(len, printed.splitlines())) < 200
+    assert (20 * "word ").strip() in printed
+
+
 def test_a_narrow_terminal_shows_every_word_in_the_same_order() -> None:
     printed = CliRunner().invoke(app, COMMAND, env={"COLUMNS": "40"}).stdout
     assert re.findall(r"(\**) (bed-\d): text of (\w)", printed) == [

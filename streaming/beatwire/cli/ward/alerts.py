@@ -4,6 +4,7 @@ In:  the compacted topic of alerts
 Out: a table, on a narrow terminal lines, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
 """
 
+import os
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ EXAMPLES = examples(
     "beatwire alerts --stream bed-1 --bootstrap-servers localhost:9092",
 )
 _FEWEST_DIGITS = 6
-_TABLE_WIDTH = 72  # columns
+_TABLE_WIDTH, _PIPE_WIDTH = 72, 10_000  # columns: of the table at least; where it is no terminal, a line an alert
 _ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -60,6 +61,8 @@ def alerts(
         print_message("no alert is in force")
     else:
         console, short = Console(highlight=False), short_ids([one["id"] for one in every])
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = _PIPE_WIDTH
         console.print(_table(chosen, short) if console.width >= _TABLE_WIDTH else _lines(chosen, short))
 
 
