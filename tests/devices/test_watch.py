@@ -109,6 +109,7 @@ def test_a_recording_that_is_stopped_was_not_played_to_the_end() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["mqt://localhost/ward"], r"got 'mqt://localhost/ward' (nearest: mqtt:)"),
         (["a.csv", "lsl:x"], "expected devices or recordings; got both"),
         (["synthetic:seconds=10", "--record", "x"], "--record: expected a device"),
         (["synthetic:seconds=10", "--speed", "max"], "--speed: expected a number; got max"),

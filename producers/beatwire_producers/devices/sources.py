@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from beatwire.errors import UserError
@@ -34,6 +35,7 @@ SCHEMES = {
     "brainflow": Kind("brainflow", "brainflow", "brainflow", "brainflow:BOARD"),
     "polar": Kind("polar", "bleak", "ble", "polar:NAME or polar:ADDRESS"),
 }
+_ALIKE = 0.7  # of the letters of two names
 OWN = "py"  # py:MODULE:CLASS[:TEXT]
 WRITTEN = ", ".join(kind.written for kind in SCHEMES.values() if kind.written[:5] != "mqtts") + ", py:MODULE:CLASS"
 
@@ -66,6 +68,17 @@ def is_device(source: str) -> bool:
     (True, False, False, False)
     """
     return source.partition(":")[0] in (*SCHEMES, OWN)
+
+
+def nearest_scheme(source: str) -> str | None:
+    """Return the kind of device that is meant where its name is spelt wrong; None for a device, and for a recording.
+
+    >>> nearest_scheme("serail:/dev/ttyUSB0"), nearest_scheme("serial:COM3"), nearest_scheme("https://a/b.csv")
+    ('serial', None, None)
+    """
+    scheme, colon, _ = source.partition(":")
+    alike = get_close_matches(scheme, SCHEMES, 1, _ALIKE) if colon and not is_device(source) else []
+    return alike[0] if alike else None
 
 
 def check_installed(source: str) -> None:
