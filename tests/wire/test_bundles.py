@@ -89,8 +89,9 @@ def test_any_bundling_gives_the_rows_and_the_rejects_of_single_messages(groups: 
 @pytest.mark.parametrize("blank", [b"", b" \n", b"\xef\xbb\xbf "])
 def test_a_bundle_in_json_is_the_same_as_one_in_avro(blank: bytes) -> None:
     sent = blank + b'{ "chunks" : [' + JSON_CHUNK + b",\n" + JSON_CHUNK + b", 3] }\n"
-    chunks = read([chunk(), sent])
-    assert [row(chunks, i)["stream"].decode() for i in range(3)] == ["bed-3", "bed-é", "bed-é"]
+    chunks = read([chunk(), sent, chunk()])
+    assert [row(chunks, i)["stream"].decode() for i in range(4)] == ["bed-3", "bed-é", "bed-é", "bed-3"]
+    assert chunks.rejects.message == [3]
     assert chunks.rejects.reason == ["unbundle: JSON: expected an object as chunk; got something else"]
 
 
@@ -108,15 +109,23 @@ def test_a_bundle_in_json_that_cannot_be_read_is_one_reject_with_its_reason(sent
 
 def test_what_is_cut_off_leaves_the_chunks_before_it() -> None:
     whole = encode_bundle([chunk(stream=f"bed-{k}") for k in range(5)])
-    for sent, valid, text in (
-        (whole[:-30], 4, "from this chunk on"), (whole + b"x", 5, "newer schema"), (whole[:5], 0, "from this chunk on"),
-        (BUNDLE_MARK + b"\0", 0, "at least 1 chunk"), (BUNDLE_MARK, 0, "from this chunk on"),
-        (encode_bundle([b""] * 1000)[:-1] + b"\2\0\0", 0, "at most 1000"),
-        (whole + bytes(1 << 20), 0, "at most 1048576 bytes"),
+    cut = len(encode_bundle([chunk()])) - len(BUNDLE_MARK) - 2
+    for sent, valid, text, rest in (
+        (whole[:-30], 4, "from this chunk on", whole[len(whole) - 1 - cut : -30]),
+        (whole + b"x", 5, "newer schema", b"x"), (whole[:5], 0, "from this chunk on", b"\n"),
+        (BUNDLE_MARK + b"\0", 0, "at least 1 chunk", None),
+        (BUNDLE_MARK, 0, "from this chunk on", b""),
+        (encode_bundle([b""] * 1000)[:-1] + b"\2\0\0", 1000, "at most 1000", b"\0\0"),
+        (whole + bytes(1 << 20), 0, "at most 1048576 bytes", None),
     ):  # fmt: skip
-        chunks = read([sent, chunk()])
-        assert len(chunks.message) == valid + 1
-        assert text in chunks.rejects.reason[0]
+        rows = unbundled([b'{"chunks": 3}', sent, chunk()])
+        assert rows.bundled is not None
+        before, at = rows.bundled.rejects.number.tolist()
+        assert (before, at, text in rows.bundled.rejects.reason[1]) == (0, 1 + valid, True)
+        assert rows.bundled.message.tolist() == [0, *[1] * (valid + 1), 2]
+        assert rows.bundled.chunk.tolist() == [-1, *range(valid), valid if rest is not None else -1, -1]
+        assert rows.payload[rows.start[at] : rows.start[at + 1]].tobytes() == (sent if rest is None else rest)
+        assert read([b'{"chunks": 3}', sent, chunk()]).message.tolist()[-1] == at + 1
 
 
 def test_a_tick_without_a_bundle_is_not_copied() -> None:
