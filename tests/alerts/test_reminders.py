@@ -1,5 +1,6 @@
 """Alerts that nobody answers are published again: when, how often, and never for time without samples."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ from beatwire.kernels.rhythms.flutter import POSSIBLE, WAVES
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
 from bedside import Ward, acknowledge, device_chunk, in_asystole, states
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 HZ = 100
 
@@ -74,6 +77,22 @@ def test_an_alert_because_nothing_arrives_is_published_again_by_the_clock(ward: 
     assert counts == [(64, 1), (124, 2), (184, 3)]
     ward.tick(now_us=400_000_000, caught_up=False)
     assert ward.published == [], "while messages wait, silence is not the device's"
+
+
+@settings(max_examples=3)
+@given(handed_over=st.integers(4, 50))
+def test_an_alert_of_a_stream_that_goes_on_is_published_again_by_whoever_has_it(handed_over: int) -> None:
+    ward, found = Ward(), []
+    for turn in range(1, 120):
+        at_us = turn * 4_000_000
+        ward.tick(device_chunk(400 * turn, 400, session=1 + turn % 2, arrival_us=at_us), now_us=at_us)
+        found += [(4 * turn, a["reminders"]) for a in ward.published if a["rule"] == "conflicting senders"]
+        if turn == handed_over:
+            log = [one.message for one in ward.lifecycle.alerts.by_id.values()]
+            lifecycle.adopt(ward.lifecycle, log)
+    times_s = [at_s for at_s, _ in found]
+    assert [number for _, number in found] == list(range(len(found)))
+    assert max(b - a for a, b in itertools.pairwise([*times_s, 480])) <= 2 * 180
 
 
 def test_low_alerts_are_not_published_again(ward: Ward) -> None:

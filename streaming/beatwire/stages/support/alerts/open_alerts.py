@@ -27,7 +27,7 @@ class Open:
 
     message  published last
     slot     of its stream; -1: not seen yet
-    raised_us  when this worker raised it, by the clock; 0: an earlier worker has
+    raised_us  when this worker raised it; of one that it took over, when its stream had last been of use; 0: unknown
     begun    sample at which its stream restarted last, before this tick
     """
 

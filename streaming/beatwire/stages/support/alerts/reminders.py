@@ -235,8 +235,9 @@ def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> 
     for one in alerts.by_clock.values():
         interval_s = interval(one.message["priority"])
         if one.message["state"] == "on" and interval_s:
-            used_us = int(tick.aligned.slots.used_us[one.slot]) if one.slot >= 0 else 0
-            since_us = one.raised_us or used_us or one.message["onset_us"]
+            if not one.raised_us and one.slot >= 0:  # once: the streams of some of these rules go on
+                one.raised_us = int(tick.aligned.slots.used_us[one.slot])
+            since_us = one.raised_us or one.message["onset_us"]
             count = int((tick.aligned.now_us - since_us) / 1e6 / interval_s)
             if count < one.message["reminders"]:  # an earlier worker has counted from an earlier time
                 one.raised_us = tick.aligned.now_us - round(one.message["reminders"] * interval_s * 1e6)
