@@ -67,10 +67,10 @@ class Fed:
     holes: list[int] = field(default_factory=list)  # samples after which one begins
 
 
-def feed(packets: list[Packet], rate_hz: float | None = HZ) -> Fed:
+def feed(packets: list[Packet], rate_hz: float | None = HZ, *, is_epoch: bool = True) -> Fed:
     """Feed packets."""
-    fed = Fed()
-    stream, sent_s = Stream(Description("bed-1", ("II",), rate_hz, UV_PER_UNIT, is_epoch=True), fed.notes.append), 0.0
+    fed, described = Fed(), Description("bed-1", ("II",), rate_hz, UV_PER_UNIT, is_epoch=is_epoch)
+    stream, sent_s = Stream(described, fed.notes.append), 0.0
     for packet in packets:
         came = [m.value for m in [*stream.add(packet), *stream.idle(packet.arrival_s)]]
         if came:
@@ -141,8 +141,10 @@ def test_a_heart_is_found_whatever_the_clock_and_the_count_say(
 
 
 def test_midnight_of_a_clock_without_a_date_is_no_clock_that_was_set() -> None:
-    fed = feed(packets_of("of the day", "nothing", 25, 0.0))
-    assert (fed.notes[1:], fed.holes) == (["a new day began"], [])  # the first says that its date is not that of today
+    packets = packets_of("of the day", "nothing", 25, 0.0)
+    fed = feed(packets, is_epoch=False)
+    assert (fed.notes, fed.holes) == (["a new day began"], [])
+    assert any("its clock was set by -86400" in note for note in feed(packets).notes), "one with a date has changed it"
 
 
 @settings(max_examples=draws(60), deadline=None)

@@ -213,9 +213,9 @@ class ByTime:
     def _set_clock(self, index: int, time_s: float) -> None:
         """Begin the line of the clock anew, with the time of a sample."""
         step_s = time_s - self._clock.time_of(index)
-        self._note("a new day began" if abs(step_s + 86_400) < 1 else f"its clock was set by {step_s:+.3f} s")
-        if not self.described.is_epoch:
-            self._offset_s -= step_s
+        is_midnight = abs(step_s + 86_400) < 1 and not self.described.is_epoch
+        self._note("a new day began" if is_midnight else f"its clock was set by {step_s:+.3f} s")
+        self._offset_s -= 0.0 if self.described.is_epoch else step_s
         self._clock.set_to(index, time_s)
 
     def _decide(self) -> list[Placed]:
