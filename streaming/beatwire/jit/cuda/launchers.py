@@ -11,6 +11,7 @@ With ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, where a team
 """
 
 import functools
+import importlib
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -24,11 +25,13 @@ from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
 from beatwire.kernels.intake import ring, shards
-from beatwire.kernels.peaks import classify, doubt, past_samples, wave_network
+from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history, scoring
 
-BODIES_OF = ("beatwire.kernels.", overrides.__name__)
+TILES = "beatwire.jit.cuda.tiles"  # the simulator has no tensor cores
+REPLACED = overrides.BODIES if SIMULATED else overrides.BODIES | importlib.import_module(TILES).BODIES
+BODIES_OF = ("beatwire.kernels.", overrides.__name__, TILES)
 BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time
 MANY_ITEMS = 20_000  # items that fill a card
 BLOCK_TEAM = 2 if SIMULATED else 64  # threads of a team that is a whole block
@@ -150,10 +153,10 @@ def compiled(body: Any, width: int) -> Any:
     scope = dict(body.__globals__)
     for name in body.__code__.co_names:
         callee = scope.get(name)
-        if name in (own := {"WIDTH": width, "BLOCK": BLOCK, "FRAMES_AT_ONCE": wave_network.MOST_FRAMES}):
+        if name in (own := {"WIDTH": width, "BLOCK": BLOCK}):
             scope[name] = own[name]
         elif isinstance(callee, types.FunctionType) and callee.__module__.startswith(BODIES_OF):
-            scope[name] = compiled(overrides.BODIES.get(callee, callee), width)
+            scope[name] = compiled(REPLACED.get(callee, callee), width)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__

@@ -6,22 +6,16 @@ The filter computes five neighbouring responses at a time: a tap and a sample ar
 in registers. The body adds four taps at a time and reads and writes each sum again. ``respond`` of 64 samples of
 100,000 lanes takes 336 us by the body and 187 us by four neighbours. Five, because threads five samples apart use all
 32 banks of shared memory, and threads four apart use eight.
-
-In a product of matrices a member computes eight numbers, of four rows and two columns: each value that it reads is used
-more than once. Members that are next to each other read neighbouring columns.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from numpy import float32
-
 from beatwire.kernels.detection import ricker
 from beatwire.kernels.detection.ricker import unroll_held
 from beatwire.kernels.intake import ring
-from beatwire.kernels.scores import vae
 from beatwire.kernels.team import WIDTH, member, narrow, wait
-from beatwire.records import F32, I16, I32
+from beatwire.records import I16, I32
 
 FIVE = 5
 
@@ -93,32 +87,8 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
         wait()
 
 
-def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
-    """Write ``x[:, :n] @ matrix`` to ``out``; see ``vae.multiply``."""
-    half = matrix.shape[1] // 2
-    for at in range(member(), out.shape[0] // 4 * half, WIDTH):
-        k, left = at // half * 4, at % half
-        right = left + half
-        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = float32(0.0)
-        for j in range(n):
-            u, v = matrix[j, left], matrix[j, right]
-            a, b, c, d = x[k, j], x[k + 1, j], x[k + 2, j], x[k + 3, j]
-            a0 += a * u
-            a1 += a * v
-            b0 += b * u
-            b1 += b * v
-            c0 += c * u
-            c1 += c * v
-            d0 += d * u
-            d1 += d * v
-        out[k, left], out[k + 1, left], out[k + 2, left], out[k + 3, left] = a0, b0, c0, d0
-        out[k, right], out[k + 1, right], out[k + 2, right], out[k + 3, right] = a1, b1, c1, d1
-    wait()
-
-
 BODIES: dict[Callable[..., Any], Callable[..., Any]] = {
     ring.unroll: unroll,
     ricker.filter_block: filter_block,
     ricker.magnitude: magnitude,
-    vae.multiply: multiply,
 }

@@ -13,7 +13,8 @@ exactly, in any order and with any instruction, and the logit is the same number
 
 Frames before the lane's first sample are zero and not computed: of a peak that is soon after it few are left.
 
-The members of a team (``kernels.team``) share the columns of a matrix.
+The members of a team (``kernels.team``) share the columns of a matrix; on a card they share tiles
+(``jit.cuda.tiles``).
 """
 
 from beatwire.kernels.peaks.wave_input import CHANNELS
@@ -23,7 +24,7 @@ from beatwire.records import F32
 from beatwire.records.waveform import WaveNetwork
 
 TAPS, LOOKS = 8, 5  # of the layers that halve the rate, and of those that look back
-FRAMES_AT_ONCE, MOST_FRAMES = WINDOWS_AT_ONCE, 32  # in a product: on a processor, and on a card
+FRAMES_AT_ONCE, MOST_FRAMES = WINDOWS_AT_ONCE, 32  # in a product; a card has room in 3 times 32 for all of a layer
 SHIFT = 20  # bits of the factors of ``requantised``
 LOGIT_UNIT = 1 << 16
 INPUT, SUMS, HIDDEN = range(3)  # rows of the scratch
@@ -74,6 +75,7 @@ def halve(x: F32, inputs: int, n: int, begin: int, layer: int, matrix: F32, netw
         rows = min(FRAMES_AT_ONCE, n - j)
         copy_rows(x, j, rows, 2 * inputs, size, work[INPUT])
         multiply(work[INPUT], size, matrix, work[SUMS])
+        wait()
         for k in range(rows):
             sums, frame = work[SUMS, k], out[(j + k) * columns :]
             for h in range(member(), columns, WIDTH):
@@ -91,12 +93,14 @@ def look_back(x: F32, n: int, begin: int, deep: int, network: WaveNetwork, work:
         rows = min(FRAMES_AT_ONCE, n - j)
         copy_rows(x, j, rows, 2 * size, LOOKS * size, work[INPUT])
         multiply(work[INPUT], LOOKS * size, network.wide[deep], work[SUMS])
+        wait()
         for k in range(rows):
             sums, hidden = work[SUMS, k], work[HIDDEN, k]
             for h in range(member(), size, WIDTH):
                 hidden[h] = requantised(int(sums[h]), int(factor[h]), int(offset[h]), most)
         wait()
         multiply(work[HIDDEN], size, network.narrow[deep], work[SUMS])
+        wait()
         for k in range(rows):
             sums, frame = work[SUMS, k], out[(j + k) * size :]
             newest = x[(2 * (j + k) + LOOKS - 1) * size :]

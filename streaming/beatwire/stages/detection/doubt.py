@@ -158,9 +158,10 @@ def scratch_of(network: WaveNetwork) -> WaveScratch:
     frames, grid = frames_of(depth), grid_of(depth)
     halved = 2 * frames + TAPS - 2
     rows = max(LOOKS * size, TAPS * CHANNELS, TAPS * first)
+    longest = max(grid * CHANNELS, halved * first, frames * size)
     return WaveScratch(
         np.zeros((4, grid + BEFORE), np.int64),
-        np.zeros((2, max(grid * CHANNELS, halved * first, frames * size)), np.float32),
+        np.zeros((2, longest + -longest % 4), np.float32),  # a card reads four at a time
         np.zeros((3, MOST_FRAMES, rows), np.float32),
     )
 
