@@ -165,6 +165,7 @@ def test_the_shipped_network_and_its_companions_are_usable() -> None:
         ("head", lambda a: a[:-1], "expected head as finite int64"),
         ("combination", lambda a: a * np.nan, "expected combination as finite float64"),
         ("most", lambda a: a * 100, "expected sums below 16777216 in layer"),
+        ("most", lambda a: a * 0 + 2049, "expected values up to 2048 in layer"),
         ("residual", lambda a: a + (1 << 40), "expected residual below"),
     ],
 )

@@ -5,8 +5,8 @@ In:  ``NAME.safetensors`` (the arrays of ``records.waveform.WaveNetwork``) and `
 Out: :class:`Waveform`
 
 Weights are int8, factors and offsets int64. A network is usable only if it was trained on the input of this program, if
-its arrays fit together, and if every sum of products is below 2^24. Otherwise a ``UserError`` names the file, the
-expected and the actual value.
+its arrays fit together, if every sum of products is below 2^24, and if no value exceeds 2^11. Otherwise a ``UserError``
+names the file, the expected and the actual value.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,7 @@ OTHERS: dict[str, Any] = {
     "combination": np.float64,
 }
 MOST_SUM = 1 << 24  # float32 holds every integer below it
+MOST_VALUE = 1 << 11  # the tensor cores of a card read every integer up to it
 MOST_DEPTH = 7  # the rings hold the samples that this depth reads
 
 
@@ -128,6 +129,8 @@ def _check_sums(path: Path, arrays: dict[str, Any]) -> None:
         total = int(np.abs(matrix.astype(np.int64)).sum(axis=0).max()) * value
         if value < 0 or total >= MOST_SUM:
             raise UserError(f"{path}: expected sums below {MOST_SUM} in layer {layer}; got up to {total}")
+        if value > MOST_VALUE:
+            raise UserError(f"{path}: expected values up to {MOST_VALUE} in layer {layer}; got up to {value}")
     for name in ("factor", "offset", "residual", "most", "head"):
         limit = 1 << (44 if name == "offset" else 36 if name == "factor" else 30)
         if int(np.abs(arrays[name]).max(initial=0)) >= limit:
