@@ -100,7 +100,7 @@ PLANS = {
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
     "choose_peaks": plan(lead_choice.choose_peaks, 1, 1),
-    "store_past": plan(past_samples.store_past, 16, 8, "work"),
+    "store_past": plan(past_samples.store_past, 16, 8, "work", divisible=True),
     "copy_logits": plan(doubt.copy_logits, 1, 1),
     "count_doubts": plan(doubt.count_doubts, 1, 1),
     "list_doubts": plan(doubt.list_doubts, 1, 1),
@@ -118,7 +118,7 @@ PLANS = {
     "store_quiet": plan(intervals.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),
     "list_blocks": plan(beats.list_blocks, 1, 1),
-    "find_waves": plan(flutter.find_waves, 16, 4, "work"),
+    "find_waves": plan(flutter.find_waves, 32, 4, "work"),
     "cut_window": plan(windows.cut_window, 16, 4, "work"),
     "measure_shape": plan(beat_shape.measure_shape, 16, 4, "work"),
     "time_beat": plan(history.time_beat, 1, 1),
