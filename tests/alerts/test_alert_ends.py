@@ -1,4 +1,4 @@
-"""Begin and end of alerts with leads, silence, sessions and successors, on events made by the test."""
+"""Begin and end of alerts with leads, silence and sessions, on events made by the test."""
 
 import hashlib
 import json
