@@ -14,12 +14,11 @@ from collections import deque
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import NamedTuple
 
 from beatwire.recordings.record import check_rate
 
 from beatwire_producers.devices.clock_line import ClockLine, span
-from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet
+from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet, Placed
 from beatwire_producers.devices.rates import RateCheck
 from beatwire_producers.devices.seen import Seen, hash_of, may_be_doubled
 
@@ -35,21 +34,6 @@ _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _MOST_SETS, _SETS_S = 5, 20.0  # a clock that is set so often, within so long, is none
 _RECENT_S = 5.0
 _NEAR_S = 60.0  # a clock that is further away is said to be
-
-
-class Placed(NamedTuple):
-    """A packet with its place.
-
-    session  number of the session: a device that counts anew begins another
-    first    index of its first sample in the session
-    time_us  device time of its first sample, microseconds since 1970
-    packet   the packet; without samples that came before
-    """
-
-    session: int
-    first: int
-    time_us: int
-    packet: Packet
 
 
 class ByTime:
@@ -167,7 +151,7 @@ class ByTime:
         raw = clock.raw(self._next, time_s)
         above = raw - clock.level
         if packet.time_s is not None:
-            if above <= -max(needed, 4.0 * clock.jitter):
+            if self._is_behind(above, needed):
                 return self._behind(packet, above)
             if above >= needed and self._arrives_too_early(packet, above):
                 return self._clock_was_set(packet)
@@ -175,6 +159,9 @@ class ByTime:
             self._held.append(packet)
             return []
         return [self._put(packet, self._next)]
+
+    def _is_behind(self, above: float, needed: float) -> bool:
+        return above <= -max(needed, 4.0 * self._clock.jitter)
 
     def _behind(self, packet: Packet, above: float) -> list[Placed]:
         """Place a packet whose time is before the end of the one before: it fills a hole, or the clock was set back."""
@@ -222,6 +209,10 @@ class ByTime:
         """Return the packets that wait, if it is known now where they belong."""
         has_times, ahead = self._has_times, self._ahead()
         needed, least = self._shortest_gap(self._held[0].samples.shape[1]), min(ahead)
+        if self._held[-1].time_s is not None and self._is_behind(ahead[-1], needed):
+            least, last = min(ahead[:-1]), self._held.pop()  # it was set back, or came late: those before it are later
+            placed = self._release(least) if least >= needed else self._let_go(ahead.index(least) + 1, 0)
+            return placed + self._by_time(last)
         at = [0, *itertools.accumulate(packet.samples.shape[1] for packet in self._held)]
         end = at[ahead.index(least)]
         k_least = next(

@@ -25,8 +25,8 @@ from beatwire.recordings.record import MAX_LEADS
 from beatwire.records import I16
 
 from beatwire_producers.chunk_writer import ChunkWriter
-from beatwire_producers.devices.packets import Description, Packet
-from beatwire_producers.devices.places import Placed, Placer
+from beatwire_producers.devices.packets import Description, Packet, Placed
+from beatwire_producers.devices.places import Placer
 from beatwire_producers.devices.scale import HELD_S, scale_of
 
 CHUNK_S = 0.1

@@ -10,7 +10,7 @@ UserError. A reader knows nothing of Kafka, sessions or lost packets: it passes 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
@@ -64,6 +64,21 @@ class Packet:
     lead_off: int = 0
     battery: int | None = None
     described: Description | None = None
+
+
+class Placed(NamedTuple):
+    """A packet with its place.
+
+    session  number of the session: a device that counts anew begins another
+    first    index of its first sample in the session
+    time_us  device time of its first sample, microseconds since 1970
+    packet   the packet; without samples that came before
+    """
+
+    session: int
+    first: int
+    time_us: int
+    packet: Packet
 
 
 class Reader(Protocol):

@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from beatwire.errors import UserError
 
-from beatwire_producers.devices.by_time import ByTime, Placed
-from beatwire_producers.devices.packets import MOST_S, Description, Packet
+from beatwire_producers.devices.by_time import ByTime
+from beatwire_producers.devices.packets import MOST_S, Description, Packet, Placed
 from beatwire_producers.devices.rates import measured_rate, sure_rate, with_repaired_times, without_doubled
 from beatwire_producers.devices.seen import hash_of
 

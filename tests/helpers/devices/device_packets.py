@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from beatwire_producers.devices.packets import Description, Packet
-from beatwire_producers.devices.places import Placed, Placer
+from beatwire_producers.devices.packets import Description, Packet, Placed
+from beatwire_producers.devices.places import Placer
 
 START_S = 1_750_000_000.0
 
