@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mat73_files import write_mat73
 from sources import UV_PER, heart, message_of
 
-pytest.importorskip("h5py", reason="needs h5py (pip install 'beatwire[formats]')")
+h5py = pytest.importorskip("h5py", reason="needs h5py (pip install 'beatwire[formats]')")
 
 NUMBER = count()
 MV = np.stack([heart(250, 8) * k for k in (1.0, -0.5, 0.7)])
@@ -78,3 +78,24 @@ def test_channels_of_labchart_in_a_later_version_lie_one_after_the_other_too(tmp
     assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("ECG",), 250, (1, 2500 + 1100))
     got = np.delete(recording.samples[0], np.s_[900:2500])
     assert np.abs(got * recording.uv_per_unit / 1000 - MV[0]).max() < 0.0011
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    name=st.sampled_from(["recorded", "ecg", "signals/raw"]), is_scalar=st.booleans(), count=st.integers(1, 3),
+    turned=st.booleans(),
+)  # fmt: skip
+def test_references_to_what_has_a_place_of_its_own_change_nothing(
+    name: str, is_scalar: bool, count: int, turned: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"references{next(NUMBER)}.h5"
+    with h5py.File(path, "w") as file:
+        file[name] = MV[:2].T if turned else MV[0]
+        file["fs"] = 250.0
+    expected = read_recording(path)
+    with h5py.File(path, "a") as file:
+        reference = file[name].ref
+        file.create_dataset("sources", data=reference if is_scalar else [reference] * count, dtype=h5py.ref_dtype)
+    got = read_recording(path)
+    assert (got.leads, got.notes) == (expected.leads, expected.notes)
+    np.testing.assert_array_equal(got.samples, expected.samples)

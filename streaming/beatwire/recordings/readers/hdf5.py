@@ -1,7 +1,7 @@
 """HDF5 files, those of MATLAB 7.3 among them, by the package ``h5py``: as files of arrays.
 
-Groups are structures, references in a dataset are cells; what attributes state counts as numbers and texts beside the
-samples. Links to other files are not followed.
+Groups are structures, references to what MATLAB keeps aside are cells; what attributes state counts as numbers and
+texts beside the samples. Links to other files are not followed.
 """
 
 from dataclasses import replace
@@ -75,15 +75,19 @@ def _tree(where: str, group: Any, read: list[int], depth: int) -> dict[str, Any]
 
 
 def _cells(where: str, dataset: Any, read: list[int]) -> Any:
-    """Return the texts, or the arrays, to which a dataset refers, as the cells of MATLAB; None if it holds others."""
+    """Return the texts, or the arrays, to which a dataset refers, as the cells of MATLAB; None if it holds others.
+
+    What has a place of its own in the file is read there, once.
+    """
     import h5py
 
     if not 0 < dataset.size <= _MOST or h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
         return None
-    held = [dataset.file[one] if one else None for one in np.ravel(dataset[()].T)]
-    if not all(isinstance(one, h5py.Dataset) and h5py.check_ref_dtype(one.dtype) is None for one in held):
+    held = [dataset.file[one] if one else None for one in np.ravel(np.transpose(dataset[()]))]
+    kept = [one for one in held if isinstance(one, h5py.Dataset) and str(one.name).startswith("/#")]
+    if len(kept) < len(held) or any(h5py.check_ref_dtype(one.dtype) is not None for one in kept):
         return None
-    values = [_values(where, one, read) for one in held]
+    values = [_values(where, one, read) for one in kept]
     if all(isinstance(one, str) for one in values):
         return np.array(values)
     if len(values) == 1:
