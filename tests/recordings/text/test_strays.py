@@ -60,24 +60,28 @@ def test_lines_that_are_no_rows_are_left_out_and_said(
 
 
 @settings(max_examples=draws(40), deadline=None)
+@example(
+    delimiter=",", has_clock=False, blanks={5: 2}, last=1, blank="  ", end="\n", below=False, encoding="utf-8",
+    packed=False,
+)  # fmt: skip
 @given(
     delimiter=st.sampled_from(",;\t "), has_clock=st.booleans(),
     blanks=st.dictionaries(st.integers(1, 599), st.integers(1, 3)), last=st.integers(0, 3),
-    blank=st.sampled_from(["", "  "]), end=st.sampled_from(["\n", "\r\n"]),
+    blank=st.sampled_from(["", "  ", " \t"]), end=st.sampled_from(["\n", "\r\n"]), below=st.booleans(),
     encoding=st.sampled_from(["utf-8", "utf-16", "cp1252"]), packed=st.booleans(),
 )  # fmt: skip
 def test_blank_lines_between_rows_of_several_columns_are_counted_where_no_clock_shows_what_is_missing(
     tmp_path_factory: pytest.TempPathFactory, delimiter: str, has_clock: bool, blanks: dict[int, int], last: int,
-    blank: str, end: str, encoding: str, packed: bool,
+    blank: str, end: str, below: bool, encoding: str, packed: bool,
 ) -> None:  # fmt: skip
-    blank = "" if delimiter in "\t " else blank
+    blank = blank.rstrip("\t") if delimiter == "\t" else blank
     first = [f"{k / 250:.3f}" if has_clock else f"{-v:.4f}" for k, v in enumerate(MV)]
     names = f"{'time' if has_clock else 'V1'}{delimiter}II"
-    lines = [names, ""]
+    lines = [names, *[""] * below]
     for k, v in enumerate(MV):
-        lines += [blank or "", *[""] * (blanks[k] - 1)] if k in blanks else []
+        lines += [blank] * blanks.get(k, 0)
         lines.append(f"{first[k]}{delimiter}{v:.4f}")
-    text = end.join([*lines, *[""] * (last + 1)])
+    text = end.join([*lines, *[blank] * last, ""])
     path = tmp_path_factory.mktemp("blank") / "x.csv"
     path.write_bytes((gzip.compress if packed else bytes)(text.encode(encoding)))
     recording = read_recording(path, fs=None if has_clock else 250.0, lead="all")
@@ -107,6 +111,18 @@ def test_rows_before_many_remarks_are_rows(
     recording = read_recording(path, fs=250)
     assert recording.leads == ("ECG",)
     assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - MV).max() < 0.001
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_of_nothing_but_tabs_is_a_row_without_values_where_they_part_columns(
+    tmp_path: Path, packed: bool
+) -> None:
+    rows = [f"{-v:.4f}\t{v:.4f}\n" for v in MV]
+    text = "".join(["V1\tII\n", *rows[:300], "\t\n", *rows[300:]]).encode()
+    (tmp_path / "x.tsv").write_bytes(gzip.compress(text) if packed else text)
+    recording = read_recording(tmp_path / "x.tsv", fs=250)
+    assert recording.samples.shape == (2, 601)
+    assert not [one for one in recording.notes if "blank" in one]
 
 
 def test_the_notes_name_the_first_line(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ table with any other line is not read: what it means nobody knows.
 
 import io
 import itertools
+import mmap
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -29,7 +29,7 @@ _NUMBERS = re.compile(r"(?=\D*\d)(?:[\d\W_eE])*")  # and signs: no letter but e
 _MOST_AFTER = 50  # lines after the last row
 _EXAMINED = 400  # rows that show what the cells of a column are
 _SHOWN = 40  # characters of a line in a note
-_BLOCK_BYTES = 1 << 22
+_BLANK = re.compile(rb"\n[^\S\n]*\n")
 
 
 class _Strays(NamedTuple):
@@ -86,14 +86,16 @@ def blank_lines(path: Path, layout: Layout, roles: Roles) -> tuple[str, ...]:
     if not layout.skip_blank or roles.clock is not None or roles.count is not None:
         return ()
     if is_plain(path):
-        with path.open("rb") as file:
-            blocks = iter(partial(file.read, _BLOCK_BYTES), b"")
-            if not any(b"\n\n" in block or b"\n\r\n" in block for block in blocks):
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+            if _BLANK.search(held) is None:
                 return ()
     found = since = 0
     with open_text(path) as text:
         for line in itertools.islice(text, layout.lines_before, None):
-            found, since = (found + since, 0) if line.strip() else (found, since + 1)
+            is_blank = not line.strip() and not (
+                layout.dialect.delimiter == "\t" and "\t" in line
+            )  # a row without values
+            found, since = (found, since + 1) if is_blank else (found + since, 0)
     return (f"{found:,} blank {'line' if found == 1 else 'lines'} between its rows: left out",) if found else ()
 
 
