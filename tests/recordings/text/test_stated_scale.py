@@ -146,7 +146,8 @@ def test_a_gain_or_a_unit_that_contradicts_the_name_of_a_column_counts_and_is_sa
 @settings(max_examples=draws(60), deadline=None)
 @given(
     unit=st.sampled_from(sorted(VOLTS)), sign=st.sampled_from(SIGNS[1:]), has_names=st.booleans(),
-    form=st.sampled_from(["values in {}", "All ECG values are in {}.", "data in {}, 12 bit", "Amplitude given in {}"]),
+    form=st.sampled_from(["values in {}", "All ECG values are in {}.", "data in {}, 12 bit",
+                          "Amplitude given in {}", "ECG (data in {}) - bed 3"]),
     other=st.sampled_from(["", "ECG of bed 3", "the leads: see above", "resp in kPa"]), width=st.integers(1, 2),
 )  # fmt: skip
 def test_a_remark_that_says_the_unit_of_all_numbers_is_read(
@@ -164,7 +165,12 @@ def test_a_remark_that_says_the_unit_of_all_numbers_is_read(
     assert 0 < np.ptp(away) + 1e-6 <= 2 * recording.uv_per_unit
 
 
-@pytest.mark.parametrize("line", ["# ECG in uV, data in mV", "# range of values in uV: 5", "# values in 5 uV"])
+@pytest.mark.parametrize(
+    "line",
+    ["# ECG in uV, data in mV", "# range of values in uV: 5", "# values in 5 uV", "# lowest value in mV: -5",
+     "# values in mV/1000", "# samples in uV x 10", "# ECG values in mV (x1000)", "# data in mV*200",
+     "# signal in mV per division", "# values in mV times 200", "# ECG in V-fib", "# 12 signals in V tach, bed 3"],
+)  # fmt: skip
 def test_a_remark_that_may_mean_another_unit_is_not_used(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.csv"
     path.write_text("\n".join([line, "II", *(f"{v:.0f}" for v in UV)]) + "\n")
