@@ -73,7 +73,9 @@ def of_one_block(where: str, arrays: Mapping[str, Any], column: str | None) -> M
 
 def _of_blocks(where: str, held: Mapping[str, Any], key: str, shape: tuple[int, int]) -> F64:
     """Return numbers of each channel in each block: [channels, blocks]."""
-    found = np.asarray(held.get(key, float(key == "scaleunits")), np.float64)
+    found = np.asarray(held.get(key, ()), np.float64)
+    if key in _SCALE and not found.size:
+        found = np.array(float(key == "scaleunits"))
     if found.size not in (1, shape[0] * shape[1]):
         raise UserError(f"{where}: expected a number of each channel in each block in {key!r}; got {found.size}")
     return np.broadcast_to(found.reshape(shape if found.size > 1 else (1, 1)), shape)
