@@ -84,6 +84,32 @@ def test_times_that_do_not_fit_a_series_of_volts_are_one_line(tmp_path: Path) ->
 
 @settings(max_examples=draws(25), deadline=None)
 @given(
+    row=st.integers(0, 499), wrong=st.sampled_from([np.nan, np.inf]), is_start=st.booleans(), is_ecg=st.booleans(),
+    rows=st.integers(2, 500),
+)  # fmt: skip
+def test_a_time_that_is_no_number_is_one_line_where_it_counts_and_a_note_where_it_does_not(
+    row: int, wrong: float, is_start: bool, is_ecg: bool, rows: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"times{next(NUMBER)}.nwb"
+    rows = 500 if is_ecg else rows
+    times = np.arange(rows) / 250
+    times[row % rows] = wrong
+    where = f"in every row of column '{'ECG' if is_ecg else 'Resp'}.timestamps'; row {row % rows + 1} has {wrong}"
+    expected = f"a starting time of '{'ECG' if is_ecg else 'Resp'}', in seconds; got {wrong}"
+    expected = f"expected {expected if is_start else f'a time {where}'}"
+    wrong_times = (wrong, 250.0) if is_start else times
+    with h5py.File(path, "w") as file:
+        file.attrs["nwb_version"] = "2.6.0"
+        add_series(file, "ECG", MV[250][0][:500], "millivolts", wrong_times if is_ecg else (0.0, 250.0))
+        add_series(file, "Resp", np.ones(rows), "a.u.", (0.0, 250.0) if is_ecg else wrong_times)
+    if is_ecg:
+        assert message_of(path) == f"{path.name}: {expected}"
+    else:
+        assert f"left out: Resp ({expected})" in read_recording(path).notes
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
     leads=st.integers(1, 3), unit=st.sampled_from(sorted(WORDS)), of_array=st.booleans(),
     others=st.sets(st.sampled_from([("time", "s"), ("temp", "C"), ("hr", "bpm"), ("resp", "V")]), min_size=1),
 )  # fmt: skip

@@ -4,6 +4,7 @@
 are a start and a rate, or ``timestamps``, in seconds. Series begin at their times from the first one in volts.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.signals import Signal, Signals, of_array, of_digital
 from beatwire.recordings.stretches import placed
 from beatwire.records import I64
@@ -32,7 +34,7 @@ def signals_of_nwb(where: str, name: str, tree: Mapping[str, Any]) -> Signals | 
     Raises
     ------
     UserError
-        The times of a series in volts do not rise.
+        The times of a series in volts do not rise, or are no numbers.
     """
     if "nwb_version" not in tree:
         return None
@@ -84,9 +86,13 @@ def _read(where: str, name: str, group: Mapping[str, Any], notes: list[str]) -> 
         times = np.ravel(group["timestamps"]).astype(np.float64)
         if len(times) != len(data):
             raise UserError(f"{where}: expected {len(data)} timestamps of {name!r}; got {len(times)}")
-        begin_s = float(times[0])
-        rate_hz, position, said = rate_and_positions(where, f"{name}.timestamps", times, None)
+        called, begin_s = f"{name}.timestamps", float(times[0])
+        if (rising := times_of(where, times, called, "s", None)) is None:
+            raise UserError(f"{where}: expected times in seconds in {called!r}; got a count")
+        rate_hz, position, said = rate_and_positions(where, called, rising.seconds, None)
         notes += [f"{name}: {note}" for note in said] if uv is not None else []
+    if not math.isfinite(begin_s):
+        raise UserError(f"{where}: expected a starting time of {name!r}, in seconds; got {begin_s:g}")
     signals = [
         of_digital(data[:, k], one, rate_hz, float(factor), offset, uv)
         for k, (one, factor) in enumerate(zip(names, factors, strict=True))
