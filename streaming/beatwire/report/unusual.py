@@ -40,7 +40,9 @@ def unusual_beats(study: Study, scale: Scale) -> str:
     shown = [
         (row, own[0]) for row in unusual_rows(study) if len(own := windows_around(study, np.array([row]), half, half))
     ]
-    room = enlarged(scale.rooms[study.lead], np.array([own for _, own in shown]), scale.mm_per_unit)
+    room = scale.rooms[study.lead]
+    for _, own in shown:  # each counts: among all of them the samples of one beat are few
+        room = enlarged(room, own, scale.mm_per_unit)
     drawn = []
     for number, (row, own) in enumerate(shown):
         name = f"u{number}"
