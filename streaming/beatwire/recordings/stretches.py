@@ -10,6 +10,14 @@ from beatwire.recordings.signals import Signal, at_rate
 from beatwire.records import F64
 
 
+def part_of(signal: Signal, begin: int, end: int) -> Signal:
+    """Return the samples ``[begin, end)`` as a signal."""
+    return Signal(
+        signal.name, signal.rate_hz, end - begin, signal.uv_per_value,
+        lambda first, last: signal.read(begin + first, begin + last),
+    )  # fmt: skip
+
+
 def joined(pieces: Sequence[tuple[int, Signal]], name: str, rate_hz: float, length: int) -> Signal:
     """Return one signal of stretches of signals, each by its own rate and unit; between them there is no value.
 

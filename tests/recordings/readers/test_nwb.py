@@ -75,6 +75,26 @@ def test_each_series_of_nwb_is_read_by_its_own_unit_factor_and_times(
     assert np.abs(error).max() < 0.0016
 
 
+@settings(max_examples=draws(25), deadline=None)
+@given(late=st.integers(-2100, 900), rate_hz=st.sampled_from(sorted(MV)))
+def test_a_series_that_is_chosen_is_at_its_time_beside_that_in_volts(
+    late: int, rate_hz: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, ecg = tmp_path_factory.getbasetemp() / f"beside{next(NUMBER)}.nwb", MV[rate_hz][0]
+    count = np.arange(1.0, 2001.0)
+    with h5py.File(path, "w") as file:
+        file.attrs["nwb_version"] = "2.6.0"
+        add_series(file, "Resp", count, "a.u.", (9.0 + late / rate_hz, rate_hz))
+        add_series(file, "ECG", ecg, "millivolts", (9.0, rate_hz))
+    recording = read_recording(path, column="ECG,Resp")
+    expected = np.full(recording.samples.shape[1], np.nan)
+    shown = count[max(0, -late) :]
+    expected[max(0, late) : max(0, late) + len(shown)] = shown
+    got = np.where(recording.samples[1] == NO_VALUE, np.nan, recording.samples[1].astype(float))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+    assert (np.diff(got[~np.isnan(got)]) >= 0).all()
+
+
 def test_times_that_do_not_fit_a_series_of_volts_are_one_line(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "x.nwb", "w") as file:
         file.attrs["nwb_version"] = "2.6.0"

@@ -20,7 +20,7 @@ from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.readers.record_times import LONGEST_GAP_S, gaps_in, in_order, record_times
 from beatwire.recordings.remarks import gaps_note
 from beatwire.recordings.signals import Signal, Signals, of_digital
-from beatwire.recordings.stretches import placed
+from beatwire.recordings.stretches import part_of, placed
 
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
 _ANNOTATIONS = " Annotations"  # of EDF or BDF: the end of a label
@@ -212,18 +212,10 @@ def _with_gaps(signal: Signal, onsets: Sequence[float], behind: list[int], recor
     """Return a signal with its data records at their times; ``behind`` are those behind gaps."""
     each = signal.length // records.held
     parts = [
-        (onsets[first] - onsets[0], _part(signal, first * each, last * each))
+        (onsets[first] - onsets[0], part_of(signal, first * each, last * each))
         for first, last in pairwise([0, *behind, len(onsets)])
     ]
     return placed(parts, signal.name)
-
-
-def _part(signal: Signal, begin: int, end: int) -> Signal:
-    """Return the samples ``[begin, end)`` as a signal."""
-    return Signal(
-        signal.name, signal.rate_hz, end - begin, signal.uv_per_value,
-        lambda first, last: signal.read(begin + first, begin + last),
-    )  # fmt: skip
 
 
 def _in_utf8(unit: str) -> str:

@@ -15,7 +15,7 @@ from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.timecolumn import times_of
 from beatwire.recordings.signals import Signal, Signals, of_array, of_digital
-from beatwire.recordings.stretches import placed
+from beatwire.recordings.stretches import part_of, placed
 from beatwire.records import I64
 
 _DEEPEST = 8
@@ -50,12 +50,7 @@ def signals_of_nwb(where: str, name: str, tree: Mapping[str, Any]) -> Signals | 
     if not found:
         return None
     first_s = min([one.begin_s for one in found if one.signals[0].uv_per_value] or [one.begin_s for one in found])
-    signals = []
-    for one in found:
-        late_s = one.begin_s - first_s
-        signals += [
-            placed([(late_s, each)], each.name) if late_s * each.rate_hz >= 0.5 else each for each in one.signals
-        ]
+    signals = [_from(one.begin_s - first_s, each) for one in found for each in one.signals]
     return Signals(where, name, tuple(signals), tuple(notes), rate_of="its times", many=True)
 
 
@@ -98,6 +93,14 @@ def _read(where: str, name: str, group: Mapping[str, Any], notes: list[str]) -> 
         for k, (one, factor) in enumerate(zip(names, factors, strict=True))
     ]
     return _Series(begin_s, signals if position is None else [_spread(one, position) for one in signals])
+
+
+def _from(late_s: float, signal: Signal) -> Signal:
+    """Return a signal by the time of the first one, which it may be before; then its begin is left out."""
+    late = round(late_s * signal.rate_hz)
+    if late < 0:
+        return part_of(signal, min(-late, signal.length), signal.length)
+    return placed([(late_s, signal)], signal.name) if late else signal
 
 
 def _spread(signal: Signal, position: I64) -> Signal:
