@@ -131,7 +131,8 @@ def test_a_time_that_is_no_number_is_one_line_where_it_counts_and_a_note_where_i
 @settings(max_examples=draws(25), deadline=None)
 @given(
     leads=st.integers(1, 3), unit=st.sampled_from(sorted(WORDS)), of_array=st.booleans(),
-    others=st.sets(st.sampled_from([("time", "s"), ("temp", "C"), ("hr", "bpm"), ("resp", "V")]), min_size=1),
+    others=st.sets(st.sampled_from([("time", "s"), ("temp", "C"), ("hr", "bpm"), ("resp", "V"), ("fs", "Hz")]),
+                   min_size=1),
 )  # fmt: skip
 def test_the_unit_of_an_array_that_is_no_lead_is_not_that_of_a_lead(
     leads: int, unit: str, of_array: bool, others: set[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
@@ -140,11 +141,13 @@ def test_the_unit_of_an_array_that_is_no_lead_is_not_that_of_a_lead(
     mv = MV[250][:leads]
     with h5py.File(path, "w") as file:
         for name, of in sorted(others):
-            file[name] = np.arange(mv.shape[1]) / 250 if name == "time" else np.sin(np.arange(mv.shape[1]) / 99)
+            n = np.arange(mv.shape[1])
+            file[name] = {"time": n / 250, "fs": 250.0}.get(name, np.sin(n / 99))
             file[name].attrs["units"] = of
         file["ecg"] = (mv if leads > 1 else mv[0]) * 1000 / UV_PER[unit]
         (file["ecg"] if of_array else file).attrs["units"] = unit
-        file.attrs["fs"] = 250.0
+        if ("fs", "Hz") not in others:
+            file.attrs["fs"] = 250.0
     recording = read_recording(path)
     assert recording.samples.shape == mv.shape
     assert np.abs(recording.samples * recording.uv_per_unit / 1000 - mv).max() < 0.0011

@@ -112,12 +112,14 @@ def stated_units(arrays: Mapping[str, Any]) -> list[str]:
     """Return the units that a file states for its leads: none, one for all, or one for each.
 
     A unit is a voltage, that of a converter (``adc``), or that of another quantity; others say nothing, nor does that
-    of a single array that is a time, or another quantity by its name.
+    of one number, or of a single array that is a time, or another quantity by its name.
     """
     texts = []
     for name, a in arrays.items():
         holder = name.rpartition(".")[0]
-        is_of_other = holder in arrays and meaning(_last(holder)) in (Meaning.OTHER, Meaning.TIME)
+        is_of_other = holder in arrays and (
+            np.size(arrays[holder]) < 2 or meaning(_last(holder)) in (Meaning.OTHER, Meaning.TIME)
+        )
         if _UNITS.fullmatch(_last(name)) and not is_of_other:
             texts += _texts(a)
     units = ["adc" if is_unscaled(canonical_unit(text)) else text for text in texts]
