@@ -163,6 +163,19 @@ def test_leads_in_several_observations_are_one_recording_if_they_are_of_one_time
         assert read_recording(path).leads == NAMES
 
 
+@settings(max_examples=draws(20), deadline=None)
+@given(apart=st.integers(86_400_001, 2**31 - 1), is_before=st.booleans())
+def test_leads_that_begin_more_than_a_day_apart_are_no_recording(
+    apart: int, is_before: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    one = observation([sampled(mv, "mV", 1.0, 0.0, {"period": 4}) for mv in MV[:2]])
+    for part, offset in zip(one["component"], (0, -apart if is_before else apart), strict=True):
+        part["extension"] = [{"url": "x/observation-timeOffset", "valueInteger": offset}]
+    path = tmp_path_factory.getbasetemp() / "apart.json"
+    path.write_text(json.dumps(one))
+    assert f"expected leads that begin within a day; got time offsets {apart / 1000:.0f} s apart" in message_of(path)
+
+
 @settings(max_examples=draws(25), deadline=None)
 @given(
     offsets=st.lists(st.integers(0, 900).map(lambda k: 4 * k), min_size=3, max_size=3), inside=st.booleans(),

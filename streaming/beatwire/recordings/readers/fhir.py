@@ -14,6 +14,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.readers.record_times import LONGEST_GAP_S
 from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.stretches import placed
 from beatwire.records import F64
@@ -53,6 +54,8 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     if not found:
         return None
     begins_s = [_begin_s(where, one) for one in found]
+    if (late_s := max(begins_s) - min(begins_s)) > LONGEST_GAP_S:
+        raise UserError(f"{where}: expected leads that begin within a day; got time offsets {late_s:.0f} s apart")
     signals = [
         placed([(begin_s - min(begins_s), signal)], signal.name) if begin_s > min(begins_s) else signal
         for one, begin_s in zip(found, begins_s, strict=True)
