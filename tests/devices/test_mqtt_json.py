@@ -116,6 +116,12 @@ def test_nan_as_python_writes_it_is_no_value(values: list[float | None]) -> None
     np.testing.assert_array_equal(packet.samples[0], [np.nan if one is None else one for one in values])
 
 
+@pytest.mark.parametrize("time", ["noon", "2024-02-30T00:00:00", "12h30", [1]])
+def test_a_time_that_is_none_is_one_line_that_says_what_a_time_may_be(time: object) -> None:
+    with pytest.raises(UnreadableError, match="expected time: a number, a date or a time of day; got "):
+        read(decoder_of(), {"samples": [1, 2], "time": time})
+
+
 @pytest.mark.parametrize("none", [b"null", b"NaN", b' {"samples": null}', b'{"samples": NaN}'])
 def test_a_message_without_a_value_is_a_sample_where_each_message_is_one(none: bytes) -> None:
     decoder = decoder_of()

@@ -28,7 +28,7 @@ _STATED = ("leads", "rate_hz", "uv_per_unit", "lead_off")
 _UNITS = ("unit", "units")
 _FIELDS = (
     Field("count", is_integer, "a whole number", optional=True),
-    Field("time", is_number, "a number", optional=True),
+    Field("time", is_number, "a number, a date or a time of day", optional=True),
     Field(
         "leads", lambda value: isinstance(value, list) and all(is_text(one, 64) for one in value), "a list of names",
         optional=True,
