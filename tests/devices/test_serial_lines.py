@@ -78,6 +78,11 @@ def test_a_time_of_day_places_lines_as_it_does_in_files(
     np.testing.assert_allclose(np.concatenate([p.samples[0] for p in packets]), MV[0, rows], atol=1e-4)
 
 
+@given(channel=st.integers(0, 12), value=st.integers(0, 1023), part=st.sampled_from(["", ".5", ",25"]))
+def test_a_number_behind_the_number_of_its_channel_is_no_time(channel: int, value: int, part: str) -> None:
+    assert not is_row(f"{channel}:{value}{part}")
+
+
 def test_a_comma_that_is_both_is_refused() -> None:
     text = [", ".join(f"{v:.4f}".replace(".", ",") for v in row) for row in MV[:2].T]
     with pytest.raises(

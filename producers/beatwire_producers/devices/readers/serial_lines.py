@@ -122,11 +122,13 @@ def _unlabelled(line: str) -> str:
 def _value(cell: str) -> float | None:
     """Return a number, or a time as seconds; ``nan`` and ``inf``, which a sketch prints where it has none, are numbers.
 
-    >>> _value("0.5"), _value("17:43:08.123"), _value("1970-01-01T00:00:01"), _value("5x2"), _value("ecg:on")
+    A time has hours, minutes and seconds: ``1:51`` may be value 51 of channel 1.
+
+    >>> _value("0.5"), _value("17:43:08.123"), _value("1970-01-01T00:00:01"), _value("1:51"), _value("ecg:on")
     (0.5, 63788.123, 1.0, None, None)
     """
     try:
         return float(cell)
     except ValueError:
-        found = seconds_of_text(cell) if ":" in cell else None
+        found = seconds_of_text(cell) if cell.count(":") >= 2 else None
         return found if isinstance(found, float) else None
