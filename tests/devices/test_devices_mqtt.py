@@ -195,7 +195,7 @@ def test_whatever_a_message_is_it_is_a_packet_or_unreadable(payload: bytes) -> N
         ("mqtt://h", "expected mqtt://HOST"),
         ("mqtt://h/t?colour=red", "expected names among samples, .*; got 'colour'"),
         ("mqtt://h/t?format=int8", "expected format=json, int16, uint16, .*; got 'int8'"),
-        ("mqtt://h/t?rate=fast", "expected rate=a number of Hz; got 'fast'"),
+        ("mqtt://h/t?rate=fast", "expected rate=50-4000 Hz; got 'fast'"),
         ("mqtt://h/t?format=int16&header=count:u7", "expected header=NAME:TYPE"),
     ],
 )

@@ -246,7 +246,9 @@ def test_a_time_of_day_without_a_date_is_a_time(start_ms: int, written: str) -> 
     assert found == pytest.approx(begin_s + start_ms / 1000, rel=1e-12)
 
 
-@pytest.mark.parametrize("query", ["rate=nan", "rate=inf", "uv=nan", "rate=fast"])
-def test_what_is_no_number_in_the_address_is_refused(query: str) -> None:
-    with pytest.raises(UserError, match=r"feed mqtt: expected (rate=a number of Hz|uv=microvolts); got"):
+@pytest.mark.parametrize(
+    "query", ["rate=nan", "rate=inf", "uv=nan", "rate=fast", "rate=0", "rate=-250", "rate=1e9", "uv=-5"]
+)
+def test_what_can_be_no_rate_and_no_unit_in_the_address_is_refused(query: str) -> None:
+    with pytest.raises(UserError, match=r"feed mqtt: expected (rate=50-4000 Hz|uv=microvolts); got"):
         decoder_of(query)

@@ -29,6 +29,7 @@ The id of a stream is what the wildcards of the topic stand for; without a wildc
 The password is that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
 """
 
+import math
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from beatwire.errors import UserError, shown
 from beatwire.recordings.leads import find_leads
+from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.recordings.remarks import few
 from beatwire.wire.fields import is_number
 
@@ -101,8 +103,8 @@ def parse_address(source: str) -> Address:
         ("format", chosen["format"] in _FORMATS, ", ".join(_FORMATS)),
         ("lists", chosen["lists"] in ("", LEADS, MOMENTS), f"{LEADS} or {MOMENTS}"),
         ("qos", chosen["qos"] in ("0", "1", "2"), "0, 1 or 2"),
-        ("rate", not chosen["rate"] or is_number(number_in(chosen["rate"])), "a number of Hz"),
-        ("uv", not chosen["uv"] or is_number(number_in(chosen["uv"])), "microvolts"),
+        ("rate", not chosen["rate"] or _is_in(chosen["rate"], MIN_RATE_HZ, MAX_RATE_HZ), "50-4000 Hz"),
+        ("uv", not chosen["uv"] or _is_in(chosen["uv"], 0.0, math.inf), "microvolts"),
     ):
         if not good:
             raise UserError(f"feed mqtt: expected {name}={expected}; got {chosen[name]!r}")
@@ -245,6 +247,12 @@ class Decoder:
             raise UnreadableError(f"expected a stream of its own; {stream} is that of {self._topics[stream]}: {why}")
         self._streams[of] = stream
         return stream
+
+
+def _is_in(text: str, least: float, most: float) -> bool:
+    """Return True if a text is a number in a range."""
+    number = number_in(text)
+    return is_number(number) and least <= number <= most
 
 
 def _is_same_rate(rate_hz: float | None, before_hz: float | None) -> bool:

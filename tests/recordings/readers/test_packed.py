@@ -179,6 +179,20 @@ def test_the_ecg_of_an_hdf5_file_has_the_rate_and_the_unit_that_it_states(shape:
     assert_is_ecg(tmp_path / "x.h5")
 
 
+@pytest.mark.parametrize(("others", "deep"), [(499, 0), (500, 0), (501, 0), (900, 0), (3, 6), (3, 8)])
+def test_what_of_an_hdf5_file_is_not_looked_at_is_said(others: int, deep: int, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["ecg"] = MV
+        file["ecg"].attrs.update({"fs": RATE_HZ, "units": "mV"})
+        for k in range(others):
+            file[f"zz/{'g/' * deep}text {k}"] = "of no use"
+    (is_said,) = {"datasets" in note for note in read_recording(tmp_path / "x.h5").notes if "left out" in note} or {
+        False
+    }
+    assert is_said == (others > 500 or deep > 5)
+    assert_is_ecg(tmp_path / "x.h5")
+
+
 def test_several_recordings_in_an_hdf5_file_are_refused_and_links_out_of_it_are_not_followed(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "x.h5", "w") as file:
         for name in ("rec1", "rec2"):

@@ -37,32 +37,42 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     where = path.name
     try:
         with h5py.File(path, "r") as file:
-            tree = _tree(where, file, [0, 0], 0)
+            tree = _tree(where, file, read := [0, 0, 0], 0)
     except UserError:
         raise
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected an HDF5 file; got: {got}") from None
+    what = f"left out: what is behind its first {_MOST} datasets, or in more than {_DEEPEST} groups of groups"
+    left = (what,) if read[2] else ()
     for signals_of in (signals_of_labchart, signals_of_nwb):
         if (signals := signals_of(where, path.stem, tree)) is not None:
-            return signals
+            return replace(signals, notes=(*left, *signals.notes))
     chosen, column = one_of_several(where, tree, column)
     recording = recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
-    return replace(recording, leads=short_names(recording.leads))
+    return replace(recording, leads=short_names(recording.leads), notes=(*left, *recording.notes))
 
 
 def _tree(where: str, group: Any, read: list[int], depth: int) -> dict[str, Any]:
-    """Return the arrays of a group and of those in it; ``read`` has the number of datasets and bytes until now."""
+    """Return the arrays of a group and of those in it.
+
+    ``read`` has the number of datasets and bytes until now, and of what was left out.
+    """
     import h5py
 
     found: dict[str, Any] = _attributes(group)
     for name in group:
-        if name.startswith("#") or not isinstance(group.get(name, getlink=True), h5py.HardLink) or read[0] > _MOST:
+        if name.startswith("#") or not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            continue
+        if read[0] > _MOST:
+            read[2] += 1
             continue
         one = group[name]
         if isinstance(one, h5py.Group):
             if depth < _DEEPEST:
                 found[name] = _tree(where, one, read, depth + 1)
+            else:
+                read[2] += 1
             continue
         if not isinstance(one, h5py.Dataset) or one.shape is None:
             continue
