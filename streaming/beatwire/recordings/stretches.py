@@ -52,6 +52,8 @@ def placed(
 ) -> Signal:
     """Return one signal of stretches, each at its time to the sample of ``rate_hz``, the highest of theirs if None.
 
+    A single stretch at time 0 is returned as it is.
+
     Parameters
     ----------
     parts
@@ -59,6 +61,8 @@ def placed(
     slack_s
         By which a stretch may be late and follow the one before it; none begins before the end of that one.
     """
+    if len(parts) == 1 and parts[0][0] == 0:
+        return parts[0][1]
     rate_hz = rate_hz or max(one.rate_hz for _, one in parts)
     pieces: list[tuple[int, Signal]] = []
     end = 0

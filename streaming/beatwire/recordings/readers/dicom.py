@@ -93,10 +93,8 @@ def _signals(where: str, path: Path) -> Signals:
         notes += [f"left out: {name} of group {k}, at the time of another one" for k in left]
     first_s = min(begin_s for parts in pieces.values() for begin_s, _ in parts)
     signals = tuple(
-        placed([(begin_s - first_s, one) for begin_s, one in parts], name, _ROUNDED_S)
-        if len(parts) > 1 or parts[0][0] > first_s else parts[0][1]
-        for name, parts in pieces.items()
-    )  # fmt: skip
+        placed([(begin_s - first_s, one) for begin_s, one in parts], name, _ROUNDED_S) for name, parts in pieces.items()
+    )
     return Signals(where, path.stem, signals, tuple(notes))
 
 

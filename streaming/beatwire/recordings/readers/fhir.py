@@ -57,7 +57,7 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     if (late_s := max(begins_s) - min(begins_s)) > LONGEST_GAP_S:
         raise UserError(f"{where}: expected leads that begin within a day; got time offsets {late_s:.0f} s apart")
     signals = [
-        placed([(begin_s - min(begins_s), signal)], signal.name) if begin_s > min(begins_s) else signal
+        placed([(begin_s - min(begins_s), signal)], signal.name)
         for one, begin_s in zip(found, begins_s, strict=True)
         for signal in _signals(where, one, fs)
     ]

@@ -56,7 +56,7 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
             zero = float(zeros[k, block]) * step
             pieces.append((begin_s[block], of_digital(part, title, float(rates[k, block]), step, zero, uv)))
         if pieces:
-            signals.append(placed(pieces, title) if len(pieces) > 1 or pieces[0][0] else pieces[0][1])
+            signals.append(placed(pieces, title))
     return Signals(where, name, tuple(signals), notes, many=True) if signals else None
 
 
