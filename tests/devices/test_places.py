@@ -1,7 +1,6 @@
 """Places of packets: drawn devices with known truth, and the cases that devices are known for."""
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -9,67 +8,10 @@ from beatwire.errors import UserError
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placer
 from device_packets import START_S, Device, outcome
+from drawn_devices import KINDS, WARM, assert_true, devices
 from draws import draws
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-WARM = 20  # packets before anything goes wrong: a clock shows its jitter in them
-KINDS = {
-    "count": (True, True),
-    "count alone": (True, False),
-    "times": (False, True),
-    "stamps": (False, True),
-    "arrivals": (False, False),
-}
-
-
-@st.composite
-def devices(draw: st.DrawFn, kind: str) -> Device:
-    """Draw a device: packets of 20-600 ms, losses, doubles, stalls, jitter and drift."""
-    has_count, has_times = KINDS[kind]
-    rate_hz = draw(st.sampled_from([100.0, 125.0, 130.0, 200.0, 250.0, 256.0, 360.0, 500.0, 1000.0]))
-    packet_s = draw(st.sampled_from([0.04, 0.1, 0.2, 73 / 130]))
-    size = max(8, round(packet_s * rate_hz))
-    packet_s = size / rate_hz
-    packets = WARM + round(draw(st.floats(8.0, 25.0)) / packet_s)
-    some = st.lists(st.integers(WARM, packets - round(3.0 / packet_s) - 4), max_size=6)
-    lost = frozenset(k + j for k in draw(some) for j in range(draw(st.integers(1, 4))))
-    jitter_s = {"times": 0.3 / rate_hz, "stamps": 0.0, "arrivals": 0.0}.get(kind, 0.01)
-    stalls = {k: draw(st.floats(0.1, 3.0)) for k in draw(some)}
-    if kind in ("stamps", "arrivals"):  # without a clock of the device nothing shows what is missing in a stall
-        stalls = dict(list(stalls.items())[:1])
-        for k, stall_s in stalls.items():
-            lost -= frozenset(range(k - 5, k + round(stall_s / packet_s) + 6))
-    return Device(
-        rate_hz=rate_hz,
-        ppm=draw(st.floats(-400, 400)),
-        size=size,
-        packets=packets,
-        lost=lost,
-        doubled=frozenset(draw(some)) - lost,
-        stalls=stalls,
-        is_stamped=kind == "stamps",
-        clock_jitter_s=draw(st.floats(0, jitter_s)),
-        arrival_jitter_s=draw(st.floats(0, 0.25 * packet_s)),
-        has_count=has_count,
-        has_times=has_times,
-        seed=draw(st.integers(0, 9)),
-    )
-
-
-def assert_true(device: Device) -> None:
-    """Every packet that arrived is at its place, once."""
-    found = outcome(device)
-    arrived = [k for k in range(device.packets) if k not in device.lost]
-    assert sorted(found.where) == arrived
-    assert len(found.placed) == len(arrived), "a packet was placed twice"
-    assert found.placer.doubled == len(device.doubled)
-    assert found.placer.sessions == 1, found.notes
-    zero = found.where[arrived[0]][1] - arrived[0] * device.size
-    wrong = {
-        k: first - k * device.size - zero for k, (_, first) in found.where.items() if first - k * device.size != zero
-    }
-    assert wrong == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,72 +32,6 @@ def test_the_time_of_a_packet_is_that_of_its_clock_within_the_jitter(device: Dev
         true_s = number[one.first] * device.size / true_hz
         near_s = max(0.002, abs(device.ppm) * 1e-6 * 32 * device.size / device.rate_hz)  # a line through 16, some lost
         assert abs(since_s - true_s) <= 2.0 * device.clock_jitter_s + near_s + 0.5e-6  # times are whole microseconds
-
-
-@settings(max_examples=draws(40), deadline=None)
-@given(
-    device=devices("times"),
-    by_s=st.one_of(st.floats(-86400, -0.5), st.floats(0.5, 86400)),
-    at=st.integers(WARM, WARM + 10),
-)
-@example(device=Device(has_count=False), by_s=-3600.0, at=40)
-@example(device=Device(has_count=False), by_s=3600.0, at=40)
-def test_a_clock_that_is_set_is_no_hole_and_no_session(device: Device, by_s: float, at: int) -> None:
-    near = range(at - 6, at + 10)
-    stalls = {k: s for k, s in device.stalls.items() if k > at + 10}
-    device = dataclasses.replace(
-        device,
-        set_at=at,
-        set_by_s=by_s,
-        lost=device.lost - set(near),
-        doubled=device.doubled - set(near),
-        stalls=stalls,
-    )
-    assert_true(device)
-    assert any("clock was set" in note or "a new day began" in note for note in outcome(device).notes)
-
-
-@settings(max_examples=draws(40), deadline=None)
-@given(
-    device=devices("times"),
-    by_s=st.one_of(st.floats(-86400, -0.5), st.floats(0.5, 86400)),
-    at=st.integers(WARM + 13, WARM + 20),
-    before=st.integers(2, 12),
-    lost=st.integers(1, 3),
-)
-@example(device=Device(rate_hz=200.0, size=8, has_count=False), by_s=-1.0, at=27, before=6, lost=1)
-def test_what_is_lost_shortly_before_a_clock_is_set_leaves_its_hole(
-    device: Device, by_s: float, at: int, before: int, lost: int
-) -> None:
-    near = set(range(at - 13, at + 10))
-    device = dataclasses.replace(
-        device,
-        set_at=at,
-        set_by_s=by_s,
-        lost=device.lost - near | {at - before - k for k in range(1, lost + 1)},
-        doubled=device.doubled - near,
-        stalls={k: s for k, s in device.stalls.items() if k > at + 10},
-    )
-    assert_true(device)
-
-
-@settings(max_examples=draws(40), deadline=None)
-@given(device=devices("times"), late=st.dictionaries(st.integers(WARM, 60), st.integers(1, 12), max_size=3))
-@example(device=Device(has_count=False), late={40: 3})
-def test_a_packet_that_others_overtake_is_at_its_place(device: Device, late: dict[int, int]) -> None:
-    device = dataclasses.replace(device, lost=frozenset(), doubled=frozenset(), stalls={}, packets=100)
-    sent = sorted(device.sent(), key=lambda pair: pair[0] + late.get(pair[0], 0) + 0.5 * (pair[0] in late))
-    arrivals = itertools.accumulate((packet.arrival_s for _, packet in sent), max)
-    placer = Placer(device.description())
-    placed = [
-        one
-        for (_, packet), arrival_s in zip(sent, arrivals, strict=True)
-        for one in placer.place(dataclasses.replace(packet, arrival_s=arrival_s))
-    ]
-    placed += placer.close()
-    number = {packet.samples.tobytes(): k for k, packet in sent}
-    where = sorted((number[one.packet.samples.tobytes()], one.first) for one in placed)
-    assert where == [(k, k * device.size) for k in range(device.packets)]
 
 
 @settings(max_examples=draws(30), deadline=None)
