@@ -4,7 +4,7 @@ Groups are structures, references to what MATLAB keeps aside are cells; what att
 texts beside the samples. Links to other files are not followed.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,15 @@ _MOST_BYTES = 1 << 32
 _DEEPEST = 6
 
 
+@dataclass(slots=True)
+class _Read:
+    """How many datasets and bytes of a file have been read; ``is_part``: something was left out."""
+
+    datasets: int = 0
+    nbytes: int = 0
+    is_part: bool = False
+
+
 def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording | Signals:
     """Read a file of HDF5; parameters as for :func:`beatwire.recordings.read_recording`.
 
@@ -37,14 +46,14 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     where = path.name
     try:
         with h5py.File(path, "r") as file:
-            tree = _tree(where, file, read := [0, 0, 0], 0)
+            tree = _tree(where, file, read := _Read(), 0)
     except UserError:
         raise
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected an HDF5 file; got: {got}") from None
     what = f"left out: what is behind its first {_MOST} datasets, or in more than {_DEEPEST} groups of groups"
-    left = (what,) if read[2] else ()
+    left = (what,) if read.is_part else ()
     for signals_of in (signals_of_labchart, signals_of_nwb):
         if (signals := signals_of(where, path.stem, tree)) is not None:
             return replace(signals, notes=(*left, *signals.notes))
@@ -53,26 +62,23 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     return replace(recording, leads=short_names(recording.leads), notes=(*left, *recording.notes))
 
 
-def _tree(where: str, group: Any, read: list[int], depth: int) -> dict[str, Any]:
-    """Return the arrays of a group and of those in it.
-
-    ``read`` has the number of datasets and bytes until now, and of what was left out.
-    """
+def _tree(where: str, group: Any, read: _Read, depth: int) -> dict[str, Any]:
+    """Return the arrays of a group and of those in it."""
     import h5py
 
     found: dict[str, Any] = _attributes(group)
     for name in group:
         if name.startswith("#") or not isinstance(group.get(name, getlink=True), h5py.HardLink):
             continue
-        if read[0] > _MOST:
-            read[2] += 1
+        if read.datasets > _MOST:
+            read.is_part = True
             continue
         one = group[name]
         if isinstance(one, h5py.Group):
             if depth < _DEEPEST:
                 found[name] = _tree(where, one, read, depth + 1)
             else:
-                read[2] += 1
+                read.is_part = True
             continue
         if not isinstance(one, h5py.Dataset) or one.shape is None:
             continue
@@ -84,7 +90,7 @@ def _tree(where: str, group: Any, read: list[int], depth: int) -> dict[str, Any]
     return found
 
 
-def _cells(where: str, dataset: Any, read: list[int]) -> Any:
+def _cells(where: str, dataset: Any, read: _Read) -> Any:
     """Return the texts, or the arrays, to which a dataset refers, as the cells of MATLAB; None if it holds others.
 
     What has a place of its own in the file is read there, once.
@@ -107,10 +113,10 @@ def _cells(where: str, dataset: Any, read: list[int]) -> Any:
     return cells
 
 
-def _values(where: str, dataset: Any, read: list[int]) -> Any:
+def _values(where: str, dataset: Any, read: _Read) -> Any:
     """Return what a dataset holds; an array of MATLAB is stored turned, its texts as numbers."""
-    read[0], read[1] = read[0] + 1, read[1] + dataset.nbytes
-    if read[1] > _MOST_BYTES:
+    read.datasets, read.nbytes = read.datasets + 1, read.nbytes + dataset.nbytes
+    if read.nbytes > _MOST_BYTES:
         raise UserError(f"{where}: expected at most {_MOST_BYTES >> 30} GiB of arrays: save its ECG alone")
     values, kind = dataset[()], dataset.attrs.get("MATLAB_class")
     if kind == b"char":
