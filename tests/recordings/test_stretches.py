@@ -1,4 +1,4 @@
-"""Stretches of leads of different rates, in DICOM groups and LabChart blocks: each value is its time."""
+"""Stretches of leads, of several rates or at one time, in DICOM groups and LabChart blocks: a value is its time."""
 
 from itertools import count
 from pathlib import Path
@@ -12,6 +12,7 @@ from dicom_files import write_dicom
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import message_of
 
 pytest.importorskip("pydicom", reason="needs pydicom (pip install 'beatwire[formats]')")
 
@@ -66,3 +67,65 @@ def test_a_slower_lead_is_at_its_time_to_the_sample_of_the_faster_one(
     inner[-LAST:] = False
     assert inner.sum() > 0.8 * fast * 2 * len(begins_s)
     assert np.abs(np.diff(got[:, inner], axis=0)).max() <= 1.6 + 0.5 * 1000 / fast
+
+
+@pytest.mark.parametrize("kind", ["group", "block"])
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    stretches=st.lists(st.tuples(st.integers(0, 3000), st.integers(100, 1500)), min_size=2, max_size=5),
+    rate_hz=st.sampled_from([250, 500, 1000]),
+)
+def test_of_stretches_at_one_time_what_is_before_and_behind_the_longer_one_is_kept(
+    kind: str, stretches: list[tuple[int, int]], rate_hz: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"overlap{next(NUMBER)}.x"
+    first = min(begin for begin, _ in stretches)
+    stretches = [(begin - first, length) for begin, length in stretches]
+    if kind == "block":  # are in order
+        stretches = sorted(dict(stretches).items())
+    spans = [(begin, np.arange(begin, begin + length) * 1.0) for begin, length in stretches]
+    if kind == "group":
+        write_dicom(path, [
+            {"rate_hz": rate_hz, "offset_ms": 1000 * begin / rate_hz, "stored": "SL", "bits": 32,
+             "channels": [("II", 1, "uV", 0, values)]} for begin, values in spans
+        ])  # fmt: skip
+    else:
+        edges = np.cumsum([0, *(len(values) for _, values in spans)])
+        scipy.io.savemat(path, {
+            "data": np.concatenate([values for _, values in spans])[None], "datastart": edges[None, :-1] + 1.0,
+            "dataend": edges[None, 1:] + 0.0, "samplerate": np.full((1, len(spans)), float(rate_hz)),
+            "titles": np.array(["II"]), "unittext": np.array(["uV"]), "unittextmap": np.ones((1, len(spans))),
+            "blocktimes": 738000 + np.array([[begin / rate_hz / 86400 for begin, _ in spans]]),
+        })  # fmt: skip
+    recording = read_recording(path)
+    samples = recording.samples[0]
+    held = np.zeros(max(begin + len(values) for begin, values in spans), bool)
+    for begin, values in spans:
+        held[begin : begin + len(values)] = True
+    slack = int((0.0011 + 0.001 * 6) * rate_hz) + 2  # samples of a piece that clocks alone may have made
+    assert len(held) - slack <= len(samples) <= len(held)
+    got = samples != NO_VALUE
+    assert (held[: len(got)] | ~got).all()
+    assert (held.sum() - got.sum()) <= slack * len(spans)
+    at = np.flatnonzero(got)
+    assert np.abs(samples[got] * recording.uv_per_unit - at).max() <= slack
+    overlap = sum(len(values) for _, values in spans) - held.sum()
+    lost = sum("at the time of another one" in note for note in recording.notes)
+    assert lost > 0 if overlap > slack * len(spans) else lost <= len(spans)
+
+
+@settings(max_examples=draws(15), deadline=None)
+@given(gap_s=st.floats(86_402.1, 1e9), kind=st.sampled_from(["group", "block", "lead"]))
+def test_stretches_more_than_a_day_apart_are_one_error(
+    gap_s: float, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"apart{next(NUMBER)}.x"
+    if kind == "block":
+        write_blocks(path, 500, 250, [0.0, gap_s], 2.0)
+    else:
+        leads = [("II", 0.0), ("V1" if kind == "lead" else "II", gap_s)]
+        write_dicom(path, [
+            {"rate_hz": 250, "offset_ms": 1000 * at, "channels": [(lead, 1, "uV", 0, np.arange(500))]}
+            for lead, at in leads
+        ])  # fmt: skip
+    assert ": expected gaps shorter than a day; got " in message_of(path)

@@ -14,6 +14,7 @@ NO_VALUE = -32768  # a sample without a value, in int16
 MAX_LEADS = 12  # the wire format carries 1-12 leads
 MIN_RATE_HZ = 50.0  # the range of sampling rates of the wire format
 MAX_RATE_HZ = 4000.0
+LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def test_a_rate_may_be_given_and_two_recordings_or_pieces_are_refused(tmp_path: 
     twice = observation([ONE, ONE])
     twice["component"][1]["code"] = twice["component"][0]["code"]
     path.write_text(json.dumps(twice))
-    assert message_of(path) == "x.json: expected the samples of a lead in one piece; got several of 'I'"
+    assert message_of(path) == "x.json: expected the samples of a lead one after the other; got several of 'I'"
 
 
 OTHERS = ["MDC_PULS_OXIM_PLETH", "MDC_RESP", "MDC_PRESS_BLD_ART_ABP", "MDC_EEG_ELEC_POTL_CRTX", "MDC_TEMP_SKIN"]
@@ -173,7 +173,7 @@ def test_leads_that_begin_more_than_a_day_apart_are_no_recording(
         part["extension"] = [{"url": "x/observation-timeOffset", "valueInteger": offset}]
     path = tmp_path_factory.getbasetemp() / "apart.json"
     path.write_text(json.dumps(one))
-    assert f"expected leads that begin within a day; got time offsets {apart / 1000:.0f} s apart" in message_of(path)
+    assert f"expected gaps shorter than a day; got {apart / 1000:.0f} s without a sample of" in message_of(path)
 
 
 @settings(max_examples=draws(25), deadline=None)
@@ -196,3 +196,81 @@ def test_leads_that_were_recorded_one_after_the_other_are_at_their_times(
     for mv, lead, at in zip(MV, recording.samples, first, strict=True):
         assert np.abs(lead[at : at + len(mv)] * recording.uv_per_unit / 1000 - mv).max() < 0.003
         assert (np.delete(lead, np.s_[at : at + len(mv)]) == -32768).all()
+
+
+def pieces_of(lengths: list[int], gaps: list[int]) -> list[tuple[int, int]]:
+    """Return begin and end of pieces with gaps between them, in samples, within those of ``MV``."""
+    ends = np.cumsum([length + gap for length, gap in zip(lengths, gaps, strict=False)])
+    return [(int(end) - length - gap, int(end) - gap) for end, length, gap in zip(ends, lengths, gaps, strict=False)]
+
+
+PIECES = st.lists(st.integers(60, 400), min_size=1, max_size=4)
+GAPS = st.lists(st.sampled_from([0, 0, 1, 25, 99]), min_size=4, max_size=4)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    lengths=PIECES, gaps=GAPS, leads=st.integers(1, 3), order=st.randoms(use_true_random=False),
+    by=st.sampled_from(["offset", "effectiveInstant", "effectivePeriod", "effectiveDateTime"]), lines=st.booleans(),
+    zone=st.sampled_from(["Z", "+05:30"]),
+)  # fmt: skip
+def test_pieces_of_a_lead_are_at_their_times_whatever_states_these(
+    lengths: list[int], gaps: list[int], leads: int, order: Any, by: str, lines: bool, zone: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path, pieces, resources = tmp_path_factory.getbasetemp() / "pieces.json", pieces_of(lengths, gaps), []
+    for begin, end in pieces:
+        one = observation([sampled(mv[begin:end], "mV", 1.0, 0.0, {"period": 4}) for mv in MV[:leads]])
+        at = f"2026-03-05T10:00:{4 * begin / 1000:06.3f}{zone}"
+        one |= {} if by == "offset" else {by: {"start": at} if by == "effectivePeriod" else at}
+        if by in ("effectiveInstant", "effectivePeriod"):
+            del one["effectiveDateTime"]
+        for part in one["component"] if by == "offset" else []:
+            part["extension"] = [{"url": "x/observation-timeOffset", "valueInteger": 4 * begin}]
+        resources.append(one)
+    order.shuffle(resources)
+    if by == "offset":
+        parts = [part for one in resources for part in one["component"]]
+        resources = [resources[0] | {"component": parts}]
+    bundle = json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in resources]})
+    path.write_text("\n".join(map(json.dumps, resources)) if lines else bundle)
+    recording = read_recording(path)
+    assert (recording.leads, recording.samples.shape) == (NAMES[:leads], (leads, pieces[-1][1]))
+    held = np.zeros(pieces[-1][1], bool)
+    for begin, end in pieces:
+        held[begin:end] = True
+    assert ((recording.samples != -32768) == held).all()
+    got = recording.samples[:, held] * recording.uv_per_unit / 1000
+    assert np.abs(got - MV[:leads, : len(held)][:, held]).max() < 0.003
+    said = (f"{len(pieces)} pieces of a lead, placed by their times",) if len(pieces) > 1 else ()
+    assert recording.notes == said
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(seconds=st.lists(st.floats(3.0, 9.9), min_size=2, max_size=4), gap_s=st.integers(0, 3))
+def test_pieces_whose_times_are_whole_seconds_follow_each_other(
+    seconds: list[float], gap_s: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, begin_s, resources, pieces = tmp_path_factory.getbasetemp() / "coarse.json", 0.4, [], []
+    rng = np.random.default_rng(round(1000 * sum(seconds)))
+    for each_s in seconds:
+        pieces.append(rng.integers(-900, 900, round(250 * each_s)) / 1000)
+        one = observation([sampled(pieces[-1], "mV", 1.0, 0.0, {"period": 4})])
+        resources.append(one | {"effectiveDateTime": f"2026-03-05T10:00:{int(begin_s):02}Z"})
+        begin_s += len(pieces[-1]) / 250 + gap_s
+    path.write_text(json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in resources]}))
+    recording = read_recording(path)
+    assert recording.notes[0].endswith("placed by their times, which are whole seconds: less is no gap")
+    known = recording.samples[0] != -32768
+    np.testing.assert_allclose(recording.samples[0, known] / 1000, np.concatenate(pieces), atol=0.002)
+    lost_s = (~known).sum() / 250
+    assert lost_s == 0 if gap_s == 0 else abs(lost_s - gap_s * (len(pieces) - 1)) <= 1
+
+
+def test_the_same_lead_of_two_times_is_no_recording_if_these_cannot_be_compared(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for times in (["2026-03-05", "2026-03-06"], ["2026-03-05T10:00:00", "2026-03-05T10:00:08"],
+                  ["2026-03-05T10:00:00Z", "2026-03-07T10:00:08Z"], ["2026-03-05T10:00:00Z", None]):  # fmt: skip
+        made = [observation([ONE]) | {"effectiveDateTime": time} for time in times]
+        path.write_text(json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in made]}))
+        assert message_of(path).startswith("x.json: expected one recording; got 2 resources with samples")

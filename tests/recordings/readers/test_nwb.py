@@ -151,3 +151,21 @@ def test_the_unit_of_an_array_that_is_no_lead_is_not_that_of_a_lead(
     recording = read_recording(path)
     assert recording.samples.shape == mv.shape
     assert np.abs(recording.samples * recording.uv_per_unit / 1000 - mv).max() < 0.0011
+
+
+@settings(max_examples=draws(15), deadline=None)
+@given(late_s=st.floats(86_401, 1e15), is_volts=st.booleans())
+def test_a_series_that_begins_a_day_later_is_left_out_or_refused(
+    late_s: float, is_volts: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"late{next(NUMBER)}.nwb"
+    with h5py.File(path, "w") as file:
+        file.attrs["nwb_version"] = "2.6.0"
+        add_series(file, "ECG", MV[250][0], "millivolts", (2.0, 250.0))
+        add_series(file, "V1", MV[250][1], "millivolts" if is_volts else "a.u.", (2.0 + late_s, 250.0))
+    if is_volts:
+        assert ": expected gaps shorter than a day; got " in message_of(path)
+    else:
+        recording = read_recording(path)
+        assert (recording.leads, recording.samples.shape) == (("ECG",), (1, len(MV[250][0])))
+        assert recording.notes[-1].startswith("left out: V1 (expected gaps shorter than a day; got ")

@@ -94,6 +94,30 @@ def test_blocks_of_the_extension_of_labchart_have_their_units_and_one_is_chosen(
     assert np.allclose(recording.samples[0] * recording.uv_per_unit, MV[400][: 1200 * block] * 1000, atol=1.0)
 
 
+@settings(max_examples=draws(15), deadline=None)
+@given(
+    step=st.sampled_from([0.0, np.nan, np.inf, 0.0005]), zero=st.sampled_from([0.0, np.nan, -2048.0]),
+    other=st.sampled_from([0.0, 1.0]),
+)  # fmt: skip
+def test_a_scale_of_labchart_that_is_none_is_said_for_a_lead_in_volts(
+    step: float, zero: float, other: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, counts = _new(tmp_path_factory, "mat"), np.rint(MV[200] / 0.0005).astype(np.int16)
+    scipy.io.savemat(path, {
+        "data": np.concatenate([counts, counts])[None], "datastart": np.array([[1.0], [1.0 + len(counts)]]),
+        "dataend": np.array([[1.0 * len(counts)], [2.0 * len(counts)]]), "samplerate": np.full((2, 1), 200.0),
+        "titles": np.array(["ECG", "Temp"]), "unittext": np.array(["mV", "C"]), "unittextmap": np.array([[1.0], [2.0]]),
+        "scaleunits": np.array([[step], [other]]), "scaleoffset": np.array([[zero], [0.0]]),
+    })  # fmt: skip
+    recording = read_recording(path)
+    is_known = step == 0.0005 and np.isfinite(zero)
+    got = recording.samples[0] * (recording.uv_per_unit or 0.5)
+    assert np.allclose(got - np.median(got - MV[200] * 1000), MV[200] * 1000, atol=1.0)
+    said = f"ECG: expected numbers as its scale, not 0; got {zero:g} and {step:g}: not calibrated"
+    assert (recording.uv_per_unit > 0, said in recording.notes) == (is_known, not is_known)
+    assert not any("Temp: " in note for note in recording.notes)
+
+
 def test_an_export_of_labchart_that_contradicts_itself_is_one_error(tmp_path: Path) -> None:
     held = {"data": MV[200][None], "datastart": np.array([[1.0]]), "dataend": np.array([[9e3]]), "samplerate": 200.0}
     scipy.io.savemat(tmp_path / "x.mat", held)

@@ -15,11 +15,11 @@ from beatwire.recordings.columns.falls import without_falls
 from beatwire.recordings.columns.laterate import COMMON_HZ, likely_spacing
 from beatwire.recordings.columns.lattice import lattice_of
 from beatwire.recordings.columns.rounded import rounded_rate
+from beatwire.recordings.record import LONGEST_GAP_S
 from beatwire.recordings.remarks import gaps_note
 from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
-_LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _HOUR_S = 3600.0
 _AT_ONCE = 0.4  # of the rows are written with the one before, where there are packets
 _SMALLEST_PACKET = 3
@@ -85,7 +85,7 @@ def rate_and_positions(
         return rate_hz, None, notes
     steps = xp.diff(times)
     k = int(steps.argmax())
-    if steps[k] > _LONGEST_GAP_S:
+    if steps[k] > LONGEST_GAP_S:
         got = f"{float(steps[k]):.0f} s after row {int(rows[k]) + 1}"
         raise UserError(f"{where}: expected gaps shorter than a day in column {name!r}; got {got}")
     added = xp.zeros(len(seconds), np.int64)

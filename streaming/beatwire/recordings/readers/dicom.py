@@ -1,14 +1,13 @@
 """Waveforms of DICOM files, by the package ``pydicom``.
 
 A file holds multiplex groups, each of some channels at one rate. Groups of the same channels one after the other are
-one recording; of two at the same time the longer one is. Averaged beats (groups that are derived, beside original ones)
-are left out. A channel without a sensitivity is not calibrated. Samples on a logarithmic scale are refused.
+one recording; of two at the same time the longer one is, and what the other has before and behind it. Averaged beats
+(groups that are derived, beside original ones) are left out. A channel without a sensitivity is not calibrated. Samples
+on a logarithmic scale are refused.
 """
 
 import re
 import warnings
-from bisect import bisect
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +18,9 @@ from beatwire.recordings.columns.kinds import is_ecg, uv_per_unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.signs import lost_sign, signed
-from beatwire.recordings.stretches import placed
+from beatwire.recordings.stretches import Stretch, in_time
 
 _LINEAR = {"SB": 8, "UB": 8, "SS": 16, "US": 16, "SL": 32, "UL": 32, "SV": 64, "UV": 64}  # bits; others are logarithms
-_ROUNDED_S = 0.0011  # by which the distance of two groups may be wrong: both times are in milliseconds
-_SAME_TIME = 0.001  # of a group that may be at the time of another one, by a clock that is not that of the samples
 _NAME = re.compile(r"((?:ECG )?lead |MDC_ECG_LEAD_)?([^\s(,]+)(?:,.*| \(.*\))?", re.IGNORECASE)
 
 
@@ -61,7 +58,7 @@ def _signals(where: str, path: Path) -> Signals:
     if left := [k for k in range(len(groups)) if original and k not in original]:
         labels = (str(getattr(groups[k], "MultiplexGroupLabel", None) or f"group {k}") for k in left)
         notes.append(f"left out, derived: {', '.join(labels)}")
-    found: dict[str, list[tuple[float, int, Signal]]] = {}
+    found: dict[str, list[Stretch]] = {}
     for k in original or range(len(groups)):
         group = groups[k]
         raw, behind = _raw(where, opened, k)
@@ -84,36 +81,14 @@ def _signals(where: str, path: Path) -> Signals:
             signal = _signal(name, channel, digital, rate_hz, padding)
             skew_s = float(getattr(channel, "ChannelTimeSkew", None) or 0)
             skew_s += float(getattr(channel, "ChannelSampleSkew", None) or 0) / rate_hz
-            found.setdefault(name, []).append((begin_s + skew_s, k, signal))
-    pieces: dict[str, list[tuple[float, Signal]]] = {}
+            found.setdefault(name, []).append(Stretch(begin_s + skew_s, k, signal))
+    first_s = min(part.begin_s for parts in found.values() for part in parts)
+    signals = []
     for name, parts in found.items():
-        kept = _apart(parts)
-        pieces[name] = [(begin_s, signal) for begin_s, _, signal in kept]
-        left = sorted({k for _, k, _ in parts} - {k for _, k, _ in kept})
-        notes += [f"left out: {name} of group {k}, at the time of another one" for k in left]
-    first_s = min(begin_s for parts in pieces.values() for begin_s, _ in parts)
-    signals = tuple(
-        placed([(begin_s - first_s, one) for begin_s, one in parts], name, _ROUNDED_S) for name, parts in pieces.items()
-    )
-    return Signals(where, path.stem, signals, tuple(notes))
-
-
-def _apart(parts: list[tuple[float, int, Signal]]) -> list[tuple[float, int, Signal]]:
-    """Return the parts of a channel (begin in seconds, group, signal) in order, none at the time of a longer one."""
-    kept: list[tuple[float, int, Signal]] = []
-    for part in sorted(parts, key=lambda part: (-part[2].length / part[2].rate_hz, *part[:2])):
-        place = bisect(kept, part[:2], key=itemgetter(0, 1))
-        before, after = kept[max(0, place - 1) : place], kept[place : place + 1]
-        if all(_next_s(one) <= part[0] for one in before) and all(_next_s(part) <= one[0] for one in after):
-            kept.insert(place, part)
-    return kept
-
-
-def _next_s(part: tuple[float, int, Signal]) -> float:
-    """Return the time from which another part may begin: that of the end, less what clocks and digits make of it."""
-    begin_s, _, signal = part
-    seconds = signal.length / signal.rate_hz
-    return begin_s + seconds - _ROUNDED_S - 0.5 / signal.rate_hz - _SAME_TIME * seconds
+        one, said = in_time(where, [part._replace(begin_s=part.begin_s - first_s) for part in parts], name, "group")
+        signals.append(one)
+        notes += said
+    return Signals(where, path.stem, tuple(signals), tuple(notes))
 
 
 def _raw(where: str, opened: Any, k: int) -> tuple[Any, int]:

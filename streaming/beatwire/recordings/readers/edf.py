@@ -17,7 +17,8 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.readers.record_times import LONGEST_GAP_S, gaps_in, in_order, record_times
+from beatwire.recordings.readers.record_times import gaps_in, in_order, record_times
+from beatwire.recordings.record import LONGEST_GAP_S
 from beatwire.recordings.remarks import gaps_note
 from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.stretches import part_of, placed
@@ -95,7 +96,7 @@ def read(path: Path) -> Signals:
     times, said = in_order(where, record_times(onsets, records.duration_s), has_to=has_to)
     gaps = gaps_in(times, has_to=has_to)
     if gaps:
-        signals = [_with_gaps(signal, times.onsets_s, [*gaps], records) for signal in signals]
+        signals = [_with_gaps(where, signal, times.onsets_s, [*gaps], records) for signal in signals]
         seconds = sum(gaps.values())
         said += (gaps_note(len(gaps), seconds),)
     return Signals(where, path.stem, tuple(signals), (*notes, *said), many=True)
@@ -208,14 +209,14 @@ def _onsets(path: Path, head: bytes, records: _Records) -> list[bytes]:
     return onsets
 
 
-def _with_gaps(signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records) -> Signal:
+def _with_gaps(where: str, signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records) -> Signal:
     """Return a signal with its data records at their times; ``behind`` are those behind gaps."""
     each = signal.length // records.held
     parts = [
         (onsets[first] - onsets[0], part_of(signal, first * each, last * each))
         for first, last in pairwise([0, *behind, len(onsets)])
     ]
-    return placed(parts, signal.name)
+    return placed(where, parts, signal.name)
 
 
 def _in_utf8(unit: str) -> str:

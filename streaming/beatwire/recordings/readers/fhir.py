@@ -2,11 +2,16 @@
 
 A value is ``origin + factor * number``, in the unit of the origin; R4 states a period in milliseconds, R5 an interval
 and its unit. E, U and L are samples without a value. The components of an Observation are leads, as are Observations
-of one subject and one time whose leads differ.
+of one subject and one time whose leads differ. Pieces of a lead that follow each other, by time offsets or by the times
+of Observations, are one lead.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +19,9 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.readers.record_times import LONGEST_GAP_S
+from beatwire.recordings.record import LONGEST_GAP_S
 from beatwire.recordings.signals import Signal, Signals, of_digital
-from beatwire.recordings.stretches import placed
+from beatwire.recordings.stretches import ROUNDED_S, Stretch, in_time
 from beatwire.records import F64
 
 _NO_VALUE = ("E", "U", "L")  # an error, above and below the limits of detection
@@ -27,6 +32,8 @@ _CODES = {"131329": "I", "131330": "II", "131389": "III", "131390": "aVR", "1313
     str(131330 + k): f"V{k}" for k in range(1, 7)
 }  # fmt: skip  # of ISO/IEEE 11073
 _OFFSET = re.compile(r"/observation-time-?offset$", re.IGNORECASE)  # an extension, in milliseconds
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)")
+_COARSE_S = 0.999  # by which the distance of two times in whole seconds may be wrong
 _SAME_RATE = 1e-3
 _DEEPEST = 20
 _SHOWN = 3
@@ -53,33 +60,71 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     found = list(_sampled(document, {}, resources, 0))
     if not found:
         return None
-    begins_s = [_begin_s(where, one) for one in found]
-    if (late_s := max(begins_s) - min(begins_s)) > LONGEST_GAP_S:
-        raise UserError(f"{where}: expected leads that begin within a day; got time offsets {late_s:.0f} s apart")
-    signals = [
-        placed([(begin_s - min(begins_s), signal)], signal.name)
-        for one, begin_s in zip(found, begins_s, strict=True)
-        for signal in _signals(where, one, fs)
-    ]
-    holders = sorted({one.resource for one in found})
-    names = [signal.name for signal in signals]
-    is_one = len({(s.length, s.rate_hz) for s in signals}) == 1 and len(set(names)) == len(names) and all(names)
-    origins = {str(_origin(resources[k])) for k in holders}
-    if len(holders) > 1 and not (is_one and len(origins) == 1):
-        ids = [str(resources[k].get("id") or f"number {n}") for n, k in enumerate(holders, 1)]
+    signals = [_signals(where, one, fs) for one in found]
+    holders = {one.resource: resources[one.resource] for one in found}
+    starts_s = _starts_s(holders)
+    begins_s = [starts_s.get(one.resource, 0.0) + _begin_s(where, one) for one in found]
+    at = Counter((signal.name, begin_s) for begin_s, each in zip(begins_s, signals, strict=True) for signal in each)
+    twice = next((name for (name, _), count in at.items() if name and count > 1), None)
+    if len(holders) > 1 and (twice or not _are_one(found, signals, starts_s)):
+        ids = [str(one.get("id") or f"number {n}") for n, one in enumerate(holders.values(), 1)]
         got = ", ".join(ids[:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
         raise UserError(
             f"{where}: expected one recording; got {len(ids)} resources with samples, {got}: save one of them alone"
         )
-    if len(set(filter(None, names))) < len(list(filter(None, names))):
-        twice = next(name for name in names if name and names.count(name) > 1)
-        raise UserError(f"{where}: expected the samples of a lead in one piece; got several of {twice!r}")
-    return Signals(where, path.stem, tuple(signals), rate_of="its period", many=True)
+    if twice:
+        raise UserError(f"{where}: expected the samples of a lead one after the other; got several of {twice!r}")
+    leads: dict[str, list[Stretch]] = {}
+    for begin_s, each in zip(begins_s, signals, strict=True):
+        for signal in each:
+            parts = leads.setdefault(signal.name or f"\0{len(leads)}", [])  # each without a name is one
+            parts.append(Stretch(begin_s - min(begins_s), len(parts) + 1, signal))
+    is_coarse = len(set(starts_s.values())) > 1 and all(start_s % 1 == 0 for start_s in starts_s.values())
+    whole, notes = [], list[str]()
+    for parts in leads.values():
+        joined, left = in_time(where, parts, parts[0].signal.name, "piece", _COARSE_S if is_coarse else ROUNDED_S)
+        whole.append(joined)
+        notes += left
+    if (count := max(map(len, leads.values()))) > 1:
+        coarse = ", which are whole seconds: less is no gap" if is_coarse else ""
+        notes.insert(0, f"{count} pieces of a lead, placed by their times{coarse}")
+    return Signals(where, path.stem, tuple(whole), tuple(notes), rate_of="its period", many=True)
 
 
-def _origin(resource: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return whose samples a resource holds, and of which time, as far as it states them."""
-    return sorted((key, one) for key, one in resource.items() if key == "subject" or key.startswith("effective"))
+def _starts_s(holders: Mapping[int, Mapping[str, Any]]) -> dict[int, float]:
+    """Return the times of the resources of one recording in seconds, by their numbers; none if they are of several."""
+    if len({str(one.get("subject")) for one in holders.values()}) > 1:
+        return {}
+    times = [{key: one for key, one in each.items() if key.startswith("effective")} for each in holders.values()]
+    if all(time == times[0] for time in times):
+        return dict.fromkeys(holders, 0.0)
+    starts_s = {k: start_s for k, time in zip(holders, times, strict=True) if (start_s := _instant(time)) is not None}
+    is_long = any(b - a > LONGEST_GAP_S for a, b in pairwise(sorted(starts_s.values())))
+    return {} if is_long or len(starts_s) < len(holders) else starts_s
+
+
+def _instant(time: Mapping[str, Any]) -> float | None:
+    """Return when the time that a resource states begins, in seconds; None if it has no time of day, or no zone."""
+    period = time.get("effectivePeriod")
+    start = period.get("start") if isinstance(period, Mapping) else None
+    texts = [str(one) for one in (time.get("effectiveDateTime"), time.get("effectiveInstant"), start) if one]
+    if len(texts) != 1 or not _INSTANT.fullmatch(texts[0]):
+        return None
+    try:
+        return datetime.fromisoformat(texts[0]).timestamp()
+    except ValueError:
+        return None
+
+
+def _are_one(found: Sequence[_Sampled], signals: Sequence[list[Signal]], starts_s: Mapping[int, float]) -> bool:
+    """Return True if several resources are one recording: leads of one length, or such leads one after the other."""
+    together: dict[float, list[Signal]] = {}
+    for one, each in zip(found, signals, strict=True):
+        together.setdefault(starts_s.get(one.resource, math.nan), []).extend(each)
+    names = {tuple(sorted(signal.name for signal in each)) for each in together.values()}
+    rates = {signal.rate_hz for each in signals for signal in each}
+    is_even = all(len({signal.length for signal in each}) == 1 for each in together.values())
+    return bool(starts_s) and len(names) == len(rates) == 1 and all(names.pop()) and is_even
 
 
 def _sampled(

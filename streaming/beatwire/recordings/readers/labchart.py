@@ -18,7 +18,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.signals import Signals, of_digital
-from beatwire.recordings.stretches import placed
+from beatwire.recordings.stretches import Stretch, in_time
 from beatwire.records import F64
 
 _OF_BLOCKS, _SCALE = ("datastart", "dataend", "samplerate"), ("scaleoffset", "scaleunits")
@@ -32,7 +32,7 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
     Raises
     ------
     UserError
-        Its arrays contradict each other, or its blocks are not in the order of time, or more than a day apart.
+        Its arrays contradict each other, or its blocks are not in the order of time, or a day is between two.
     """
     if not held.keys() >= {"data", *_OF_BLOCKS}:
         return None
@@ -45,19 +45,26 @@ def signals_of_labchart(where: str, name: str, held: Mapping[str, Any]) -> Signa
         raise UserError(
             f"{where}: expected {np.nanmax(last):.0f} samples of all channels, at rates above 0; got {len(data)}"
         )
-    begin_s, notes = _begins(where, held, shape[1])
+    begin_s = _begins(where, held, shape[1])
+    notes = [f"{shape[1]} blocks, placed by their times"] if shape[1] > 1 else []
     titles = unique_names([one or f"channel {k + 1}" for k, one in enumerate(_texts(held.get("titles"), shape[0]))])
     signals = []
     for k, title in enumerate(titles):
-        pieces = []
+        parts = []
         for block in np.flatnonzero(first[k] > 0).tolist():
             part = data[int(first[k, block]) - 1 : int(last[k, block])]
-            uv, step = uv_per_unit_of(_unit(held, k, block, shape)), float(steps[k, block])
-            zero = float(zeros[k, block]) * step
-            pieces.append((begin_s[block], of_digital(part, title, float(rates[k, block]), step, zero, uv)))
-        if pieces:
-            signals.append(placed(pieces, title))
-    return Signals(where, name, tuple(signals), notes, many=True) if signals else None
+            uv, step, zero = uv_per_unit_of(_unit(held, k, block, shape)), steps[k, block], zeros[k, block]
+            if step == 0 or not np.isfinite([step, zero]).all():
+                said = f"{title}: expected numbers as its scale, not 0; got {zero:g} and {step:g}: not calibrated"
+                notes += [said] if uv and said not in notes else []
+                step = zero = 0.0
+            signal = of_digital(part, title, float(rates[k, block]), float(step), float(zero * step), uv)
+            parts.append(Stretch(begin_s[block], block + 1, signal))
+        if parts:
+            one, left = in_time(where, parts, title, "block")
+            signals.append(one)
+            notes += left
+    return Signals(where, name, tuple(signals), tuple(notes), many=True) if signals else None
 
 
 def of_one_block(where: str, arrays: Mapping[str, Any], column: str | None) -> Mapping[str, Any]:
@@ -90,18 +97,16 @@ def _shape(held: Mapping[str, Any]) -> tuple[int, int] | None:
     return size // blocks, blocks
 
 
-def _begins(where: str, held: Mapping[str, Any], blocks: int) -> tuple[list[float], tuple[str, ...]]:
-    """Return when each block begins, in seconds from the first one, and a note on several."""
+def _begins(where: str, held: Mapping[str, Any], blocks: int) -> list[float]:
+    """Return when each block begins, in seconds from the first one."""
     if blocks == 1:
-        return [0.0], ()
+        return [0.0]
     days = np.ravel(np.asarray(held["blocktimes"], np.float64))
     begin_s = (days - days[0]) * _DAY_S
-    steps = np.diff(begin_s)
-    if not bool(((steps > 0) & (steps < _DAY_S)).all()):
-        raise UserError(
-            f"{where}: expected {blocks} blocks in the order of time, less than a day apart: export one alone"
-        )
-    return begin_s.tolist(), (f"{blocks} blocks, placed by their times",)
+    if not bool((np.diff(begin_s) > 0).all()):
+        raise UserError(f"{where}: expected {blocks} blocks in the order of time: export one alone")
+    found: list[float] = begin_s.tolist()
+    return found
 
 
 def _unit(held: Mapping[str, Any], channel: int, block: int, shape: tuple[int, int]) -> str:

@@ -34,23 +34,33 @@ def signals_of_nwb(where: str, name: str, tree: Mapping[str, Any]) -> Signals | 
     Raises
     ------
     UserError
-        The times of a series in volts do not rise, or are no numbers.
+        The times of a series in volts do not rise, are no numbers, or begin more than a day after the others.
     """
     if "nwb_version" not in tree:
         return None
     notes: list[str] = []
-    found: list[_Series] = []
+    found: list[tuple[str, _Series]] = []
+
+    def left_out(called: str, error: UserError, *, is_ecg: bool) -> None:
+        if is_ecg:
+            raise error
+        notes.append(f"left out: {called} ({str(error).removeprefix(f'{where}: ')})")
+
     for called, group in _groups("", tree, 0):
         try:
-            found.append(_read(where, called, group, notes))
+            found.append((called, _read(where, called, group, notes)))
         except UserError as error:
-            if uv_per_unit_of(str(group.get("data.unit", ""))):
-                raise
-            notes.append(f"left out: {called} ({str(error).removeprefix(f'{where}: ')})")
+            left_out(called, error, is_ecg=bool(uv_per_unit_of(str(group.get("data.unit", "")))))
     if not found:
         return None
-    first_s = min([one.begin_s for one in found if one.signals[0].uv_per_value] or [one.begin_s for one in found])
-    signals = [_from(one.begin_s - first_s, each) for one in found for each in one.signals]
+    in_volts = [one.begin_s for _, one in found if one.signals[0].uv_per_value]
+    first_s = min(in_volts or [one.begin_s for _, one in found])
+    signals: list[Signal] = []
+    for called, one in found:
+        try:
+            signals += [_from(where, one.begin_s - first_s, each) for each in one.signals]
+        except UserError as error:
+            left_out(called, error, is_ecg=bool(one.signals[0].uv_per_value or not in_volts))
     return Signals(where, name, tuple(signals), tuple(notes), rate_of="its times", many=True)
 
 
@@ -95,12 +105,12 @@ def _read(where: str, name: str, group: Mapping[str, Any], notes: list[str]) -> 
     return _Series(begin_s, signals if position is None else [_spread(one, position) for one in signals])
 
 
-def _from(late_s: float, signal: Signal) -> Signal:
+def _from(where: str, late_s: float, signal: Signal) -> Signal:
     """Return a signal by the time of the first one, which it may be before; then its begin is left out."""
     late = round(late_s * signal.rate_hz)
     if late < 0:
         return part_of(signal, min(-late, signal.length), signal.length)
-    return placed([(late_s, signal)], signal.name) if late else signal
+    return placed(where, [(late_s, signal)], signal.name) if late else signal
 
 
 def _spread(signal: Signal, position: I64) -> Signal:

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.recordings.record import LONGEST_GAP_S
 
 LEAST_GAP = 0.01  # in data records: a file that is called continuous has gaps if one is longer
 LEAST_GAP_OF_D = 0.001  # less is none
 LEAST_GAP_S = 0.004  # a sample of 250 Hz: of long records less than the share above is none
-LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _MOST_ROUNDED = 0.5  # of a data record
 _EXACT = 1e-6  # of the last digit
 _FIELD = 8  # characters of the duration in a header: one that fills it has lost digits
