@@ -19,6 +19,7 @@ from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.recordings import Recording, read_recording
+from beatwire.recordings.places import called
 from beatwire.signals import code_if_ended
 from beatwire.tables import host_array
 from beatwire.wire import frame, names
@@ -143,12 +144,9 @@ def replay(
     """
     speed = parse_speed(str(speed))
     faults = parse_faults(faults) if isinstance(faults, str) else faults
-    recordings = read_sources(sources, fs=fs, column=column, gain=gain, xp=xp)
+    recordings = read_sources(sources, fs=fs, column=column, gain=gain, xp=xp, notes=notes or (lambda _: None))
     if not recordings:
         raise UserError("replay: expected at least 1 source; got 0")
-    for name, note in ((r.name, note) for r in recordings for note in r.notes):
-        if notes is not None:
-            notes(f"{name}: {note}")
     topics.check_broker(cluster, [topic])
     check_bundle(bundle)
     schema_id = None if registry is None else _schema_id(registry, cluster, topic, bundle)
@@ -169,9 +167,13 @@ def read_sources(
     column: str | None = None,
     gain: float | None = None,
     xp: Any = np,
+    notes: Callable[[str], None] = lambda _: None,
 ) -> list[Recording]:
-    """Read recordings into host memory; see :func:`beatwire.recordings.read_recording`."""
+    """Read recordings into host memory; parameters as for :func:`replay`."""
     recordings = [read_recording(source, fs=fs, column=column, gain=gain, xp=xp) for source in sources]
+    for source, recording in zip(sources, recordings, strict=True):
+        for note in recording.notes:
+            notes(f"{called(source, recording.name)}: {note}")
     return [replace(recording, samples=host_array(recording.samples)) for recording in recordings]
 
 

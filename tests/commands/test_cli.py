@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ import typer
 from beatwire.cli import main
 from beatwire.errors import UserError
 from confluent_kafka import KafkaError, KafkaException
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 COMMANDS = [
@@ -95,6 +99,27 @@ def test_the_examples_of_the_help_texts_use_options_that_exist() -> None:
             options = {opt for p in commands[" ".join(own)].params for opt in p.opts}
             assert {word for word in used if word.startswith("--")} <= options, line
     assert len(examples) > 10
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    option=st.sampled_from([
+        "analyze --fs", "analyze --gain", "analyze --chunk-ms", "analyze --seed", "analyze --backend", "demo --seconds",
+        "demo --streams", "demo --broker", "feed --seconds", "replay --bundle", "watch --seconds", "train vae --seed",
+        "tail",
+    ]),
+    value=st.text("abcxyz.", min_size=3, max_size=9),
+)  # fmt: skip
+def test_a_value_that_an_option_cannot_have_is_in_the_error(option: str, value: str) -> None:
+    code, out, err = run(f"{option} {value}")
+    said = "".join(re.sub(r"[^ -~]", " ", err).split())
+    assert (code, out, "Invalidvalue" in said, "Valueerror" in said) == (2, "", True, False)
+    assert f"'{value}'" in said
+
+
+@pytest.mark.parametrize(("option", "value"), [("--streams", "0"), ("--seconds", "0"), ("--seconds", "-1.5")])
+def test_a_number_that_is_too_small_is_in_the_error(option: str, value: str) -> None:
+    assert f"got '{value}'" in " ".join(run(f"demo {option} {value}")[2].split())
 
 
 def test_the_version_is_that_of_the_package() -> None:

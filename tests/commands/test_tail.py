@@ -111,6 +111,20 @@ def test_only_the_streams_that_were_asked_for_are_followed(published: Cluster, k
     assert sorted(got) == sorted((stream, k) for stream in wanted[:2] for k in range(10))
 
 
+@pytest.mark.parametrize("kind", ["beats", "alerts"])
+@pytest.mark.parametrize("wanted", [("bad-3",), ("bed-4", "bad-3"), ("bed-4",)])
+def test_a_stream_that_does_not_come_while_others_do_is_said_once(
+    published: Cluster, kind: str, wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beatwire.kafka.reading.tail._PATIENCE_S", 0.0)
+    notes, stop = [], threading.Event()
+    threading.Timer(3.0, stop.set).start()
+    found = list(tail(kind, published, earliest=True, streams=wanted, stop=stop, notes=notes.append))
+    assert len(found) == 10 * ("bed-4" in wanted)
+    said = f"tail: expected {kind} of 'bad-3'; got only those of other streams so far"
+    assert [note.split(" (")[0] for note in notes if "bad" in note] == [said] * ("bad-3" in wanted)
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_the_command_prints_the_beats_of_a_stream_until_it_is_interrupted(
     published: Cluster, options: list[str]

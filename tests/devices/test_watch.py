@@ -93,6 +93,7 @@ def test_a_recording_is_played_and_its_beats_are_found(tmp_path: Path) -> None:
     path.write_text("time_s,II_mV\n" + "".join(f"{k / 250:.3f},{v:.4f}\n" for k, v in enumerate(mv)))
     done = CliRunner().invoke(app, ["watch", str(path), "--speed", "6", "--json"])
     assert done.exit_code == 0, done.exception
+    assert done.stderr.startswith("ecg.csv: times: column 'time_s', in seconds; 250 Hz\n")
     result = json.loads(done.stdout)
     assert result["samples"] == 3000
     assert result["beats"] == decided_in(read_recording(path)) > 9
@@ -110,6 +111,7 @@ def test_a_recording_that_is_stopped_was_not_played_to_the_end() -> None:
     ("arguments", "words"),
     [
         (["mqt://localhost/ward"], r"got 'mqt://localhost/ward' (nearest: mqtt:)"),
+        (["POLAR:H10"], r"got 'POLAR:H10' (nearest: polar:)"),
         (["a.csv", "lsl:x"], "expected devices or recordings; got both"),
         (["synthetic:seconds=10", "--record", "x"], "--record: expected a device"),
         (["synthetic:seconds=10", "--speed", "max"], "--speed: expected a number; got max"),

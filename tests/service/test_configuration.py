@@ -88,7 +88,6 @@ def test_a_configuration_reaches_a_worker_whole(tmp_path: Path) -> None:
         ('[metrics]\nport = "x"', "metrics.port: expected a valid integer"),
         ('[log]\nformat = "xml"', "log.format: expected 'console' or 'json'; got 'xml'"),
         ('[page]\ntoken = "short"', f"page.token: expected at least 16 characters; got {MASKED}"),
-        ("[monitor]\nhorizon_s = 60", "monitor.horizon_s: expected 130, which is fixed"),
         ("[kafka.properties]\nacks = 1", "kafka.properties: expected a property that is not reserved; got 'acks'"),
         ("[kafka.properties]\nsasl.password = [1]", "kafka.properties.sasl.password: expected a text"),
         ("[kafka", "expected TOML; got: "),

@@ -73,10 +73,10 @@ def is_device(source: str) -> bool:
 def nearest_scheme(source: str) -> str | None:
     """Return the kind of device that is meant where its name is spelt wrong; None for a device, and for a recording.
 
-    >>> nearest_scheme("serail:/dev/ttyUSB0"), nearest_scheme("serial:COM3"), nearest_scheme("https://a/b.csv")
-    ('serial', None, None)
+    >>> [nearest_scheme(source) for source in ("serail:/dev/ttyUSB0", "POLAR:H10", "serial:COM3", "https://a/b.csv")]
+    ['serial', 'polar', None, None]
     """
-    scheme, colon, _ = source.partition(":")
+    scheme, colon, _ = source.casefold().partition(":")
     alike = get_close_matches(scheme, SCHEMES, 1, _ALIKE) if colon and not is_device(source) else []
     return alike[0] if alike else None
 
@@ -91,7 +91,9 @@ def check_installed(source: str) -> None:
     """
     scheme, colon, text = source.partition(":")
     if not is_device(source) or not colon:
-        raise UserError(f"feed: expected a SOURCE like {WRITTEN}; got {source!r}")
+        nearest = nearest_scheme(source)
+        hint = f" (nearest: {nearest}:)" if nearest else ""
+        raise UserError(f"feed: expected a SOURCE like {WRITTEN}; got {source!r}{hint}")
     if not text.strip("/"):
         written = SCHEMES[scheme].written if scheme in SCHEMES else "py:MODULE:CLASS"
         raise UserError(f"feed: expected {written}; got {source!r}")

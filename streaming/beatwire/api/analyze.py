@@ -20,6 +20,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import as_recording
 from beatwire.recordings.arguments import file_path, positive, string, whole
 from beatwire.recordings.arrays import on_device
+from beatwire.recordings.places import called
 from beatwire.service.warmup import compile_kernels
 from beatwire.tables import library
 
@@ -116,7 +117,7 @@ def analyze(
     )
     if notes is not None:
         for note in recording.notes:
-            notes(f"{recording.name}: {note}")
+            notes(f"{called(source, recording.name)}: {note}")
     n = recording.samples.shape[1]
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
     compile_kernels(notes or on_stderr, chosen)

@@ -19,6 +19,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from beatwire.cli.parsed import ParsedCommand
 from beatwire.cli.terminal import print_message
 from beatwire.errors import FatalError, LostCardError, UserError, reason
 from beatwire.service.observing.logs import log_event, print_waiting, writes_json
@@ -44,7 +45,7 @@ class Command(NamedTuple):
     module    below ``beatwire.cli``
     panel     of the help text
     examples  the name of the examples of its help in that module, empty if it has none
-    kind      the name of its class there, empty: as Typer makes it
+    kind      the name of its class there, empty: `ParsedCommand`
     """
 
     module: str
@@ -110,10 +111,12 @@ def _with(names: Collection[str]) -> typer.Typer:
         module = import_module(f"beatwire.cli.{command.module}")
         given = getattr(module, name)
         if isinstance(given, typer.Typer):
+            for one in given.registered_commands:
+                one.cls = ParsedCommand
             made.add_typer(given, name=name, rich_help_panel=command.panel)
             continue
         epilog = getattr(module, command.examples) if command.examples else None
-        kind = getattr(module, command.kind) if command.kind else None
+        kind = getattr(module, command.kind) if command.kind else ParsedCommand
         made.command(rich_help_panel=command.panel, epilog=epilog, cls=kind)(given)
     return made
 

@@ -14,8 +14,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from beatwire.alerts.settings import KEYS, Lifecycle
 from beatwire.configuration.ranges import LONGEST_S, RANGES, UNITS, check_addresses, matching
 from beatwire.errors import UserError
-from beatwire.settings import HORIZON_S, bytes_of
 from beatwire.settings import Streams as StreamSettings
+from beatwire.settings import bytes_of
 
 PREFIX, DELIMITER = "BEATWIRE_", "__"
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -124,22 +124,11 @@ class MonitorKeys(Section):
         default="alerts",
         description="Messages that have headers of CloudEvents: those in JSON (alerts), or beats too (all).",
     )
-    horizon_s: float = Field(
-        default=HORIZON_S,
-        description="How far back the output depends on the samples. Fixed: another value is refused.",
-    )
 
     @field_validator("group")
     @classmethod
     def _group(cls, value: str) -> str:
         return matching(value, r"[^\x00-\x1f\x7f]+", "a name without control characters")
-
-    @field_validator("horizon_s")
-    @classmethod
-    def _fixed(cls, value: float) -> float:
-        if value != HORIZON_S:
-            raise ValueError(f"expected {HORIZON_S:g}, which is fixed (the stages' windows add up to it)")
-        return value
 
 
 class Models(Section):

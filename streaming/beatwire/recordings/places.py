@@ -7,7 +7,7 @@ Out: the path of a WFDB record, the format that the first bytes of a file show; 
 import re
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from beatwire.errors import UserError, printable, reason
 from beatwire.recordings.download import download_hint
@@ -70,6 +70,16 @@ def is_address(source: str) -> bool:
     (True, False, False)
     """
     return _ADDRESS.match(source) is not None
+
+
+def called(source: Any, name: str) -> str:
+    """Return what notes call a source, as errors do: its file; of what is no file its name.
+
+    >>> called("recordings/ecg.csv", "ecg"), called("synthetic:seed=1", "synthetic"), called([1, 2], "array")
+    ('ecg.csv', 'synthetic', 'array')
+    """
+    is_file = isinstance(source, str | Path) and not is_synthetic(str(source))
+    return (Path(source).name if is_file else "") or name
 
 
 def bids_json(path: Path) -> Path | None:

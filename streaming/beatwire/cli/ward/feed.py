@@ -204,7 +204,7 @@ def watch(
         pace = parse_speed(speed)
         if pace == MAX:
             raise UserError("--speed: expected a number; got max (beatwire analyze is for that)")
-        feeds = feeds_of(read_sources(sources, fs=fs, column=column, gain=gain))
+        feeds = feeds_of(read_sources(sources, fs=fs, column=column, gain=gain, notes=print_message))
         feeds = [replace(f, stream=stream or f.stream) for f in feeds] if len(feeds) == 1 else feeds
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())

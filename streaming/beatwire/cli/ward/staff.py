@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples, flag, option
+from beatwire.cli.parsed import ParsedCommand
 from beatwire.cli.terminal import Line, print_message, print_result
 from beatwire.errors import FatalError, UserError
 
@@ -23,7 +23,7 @@ LIMITS_EXAMPLES = examples(
 By = Annotated[str | None, option("--by NAME", "Who does it: it is part of the audit log.", shown="none")]
 
 
-class LimitsCommand(TyperCommand):
+class LimitsCommand(ParsedCommand):
     """A command whose help lists the rules of `beatwire.alerts.limits`, imported when it is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -4,9 +4,12 @@ In: a topic. Out: records decoded from its committed messages. No state, as in `
 """
 
 import base64
+import math
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from confluent_kafka import Message
@@ -22,6 +25,8 @@ from beatwire.wire.avro import decode_beat
 from beatwire.wire.dead_letters import letters_in
 from beatwire.wire.fields import Unusable
 
+_PATIENCE_S = 5.0  # from the first record of any stream
+_MOST_OTHERS = 10_000  # ids among which one that is nearest is looked for
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
 
@@ -63,22 +68,58 @@ def tail(
     keys = {stream.encode() for stream in streams} if kind == "beats" else set()  # those of others are no stream ids
     known: list[dict[str, Any]] = []
     begin = None
+    awaited = _Awaited(kind, streams, notes)
     if in_force and kind == "alerts":
         topics.check_broker(cluster, [names.ALERTS])
         begin = topics.end_offsets(cluster, names.ALERTS)  # what comes while they are read is read again
         known = read_active_alerts(cluster)
-        yield from (alert for alert in known if not streams or alert["stream"] in streams)
+        for alert in known:
+            awaited.see(alert["stream"])
+            if not streams or alert["stream"] in streams:
+                yield alert
     for message in follow(cluster, TOPIC_OF[kind], stop=stop, earliest=earliest, begin=begin):
         if keys and message.key() not in keys:
+            awaited.see((message.key() or b"").decode(errors="backslashreplace"))
             continue
         try:
             records = decode(message)
         except ValueError as error:
             notes(str(Unusable(TOPIC_OF[kind], message.key(), str(error))))
             continue
-        yield from (
-            record for record in records if record not in known and (not streams or record.get("stream") in streams)
-        )
+        for record in records:
+            awaited.see(record.get("stream"))
+            if record not in known and (not streams or record.get("stream") in streams):
+                yield record
+
+
+class _Awaited:
+    """Says once which of the streams that were asked for have not come, some seconds after others came first.
+
+    Their ids may be misspelt. A topic on which nothing comes says nothing of them.
+    """
+
+    def __init__(self, kind: str, streams: Collection[str], notes: Callable[[str], None]) -> None:
+        self._kind, self._notes = kind, notes
+        self._absent = set(streams)
+        self._others: set[str] = set()
+        self._until_s = math.inf
+
+    def see(self, stream: str | None) -> None:
+        """Take the stream of a record into account."""
+        if not self._absent or stream is None:
+            return
+        if stream in self._absent:
+            self._absent.discard(stream)
+        elif len(self._others) < _MOST_OTHERS:
+            self._others.add(stream)
+        self._until_s = min(self._until_s, time.monotonic() + _PATIENCE_S)
+        if time.monotonic() < self._until_s:
+            return
+        for name in sorted(self._absent):
+            nearest = get_close_matches(name, sorted(self._others), 1)
+            hint = f" (nearest: {nearest[0]!r})" if nearest else ""
+            self._notes(f"tail: expected {self._kind} of {name!r}; got only those of other streams so far{hint}")
+        self._absent.clear()
 
 
 def _decode_beat(message: Message) -> list[dict[str, Any]]:
