@@ -11,7 +11,7 @@ Invariant: what is taken from a response is a function of the samples that the r
 of these, what follows is not known yet; it stands alone if it does so before, by as much as ``EARLY_SHARE``.
 """
 
-from beatwire.kernels.extremes import highest, lowest
+from beatwire.kernels.extremes import least_and_largest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.team import WIDTH, member, most, wait
 from beatwire.records import I16, I32, I64
@@ -44,7 +44,8 @@ def has_jump(ring: I16, base: int, first: int, n: int, limit: int) -> bool:
     """
     begin = max(base, first)
     n -= begin - first
-    if highest(ring, begin, n) - lowest(ring, begin, n) <= limit:
+    least, largest = least_and_largest(ring, begin, n)
+    if largest - least <= limit:
         return False
     column = begin % ring.shape[0]
     head = min(n, ring.shape[0] - column)

@@ -71,33 +71,35 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
     """Compute ``a[first : first + n]`` of one lane into the last row of ``work`` [3, capacity]."""
     half = taps.shape[0] - 1
     x, r = work[0], work[1]
-    total = work[2]
-    for j in range(member(), n, WIDTH):
-        total[j] = 0
     for lead in range(rings.shape[0]):
         unroll_held(rings[lead], base, first - half, n + 2 * half, x)
         filter_block(x, n, taps, r)
-        for j in range(member(), n, WIDTH):
-            total[j] += abs(int(r[j])) >> shift
-        wait()
+        add_magnitudes(r, n, shift, lead, work[2])
 
 
 def steady_magnitude(
     rings: I16, base: int, first: int, n: int, response_filter: ResponseFilter, limit: int, work: I32
 ) -> None:
     """Compute ``a[first : first + n]`` of a lane with jumps, as ``magnitude`` does of one without."""
-    taps, total = response_filter.taps, work[2]
+    taps = response_filter.taps
     half = taps.shape[0] - 1
     x, r = work[0], work[1]
-    for j in range(member(), n, WIDTH):
-        total[j] = 0
     for lead in range(rings.shape[0]):
         unroll_held(rings[lead], base, first - half, n + 2 * half, x)
         filter_block(x, n, taps, r)
         take_out_jumps(rings[lead], base, first, n, taps, response_filter.after, limit, r)
+        add_magnitudes(r, n, response_filter.shift, lead, work[2])
+
+
+def add_magnitudes(r: I32, n: int, shift: int, lead: int, total: I32) -> None:
+    """Add ``abs(r[:n]) >> shift``, of a lead, to the total of the leads before it."""
+    if lead == 0:
         for j in range(member(), n, WIDTH):
-            total[j] += abs(int(r[j])) >> response_filter.shift
-        wait()
+            total[j] = abs(int(r[j])) >> shift
+    else:
+        for j in range(member(), n, WIDTH):
+            total[j] += abs(int(r[j])) >> shift
+    wait()
 
 
 def sum_box(a: I32, n: int, box: int, out: I32) -> None:
