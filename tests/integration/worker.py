@@ -67,7 +67,7 @@ class FakeGraph(QuietGraph):
         self.partition: dict[str, int] = {}
         self.active: set[str] = set()
 
-    def adopt(self, alerts: list[dict[str, Any]], acks: object) -> None:
+    def adopt(self, alerts: list[dict[str, Any]], acks: object, said_us: object) -> None:
         self.active = {alert["id"] for alert in alerts}
 
     def rewind_tick(self, partition: int) -> int:

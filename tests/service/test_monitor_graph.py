@@ -28,7 +28,7 @@ class Asked(Graph):
         self.newest_us: list[int] = []
         self.ticks: list[tuple[bool, bool]] = []  # overloaded; something may be sent ahead
 
-    def adopt(self, alerts, acks):
+    def adopt(self, alerts, acks, said_us):
         self.adopted.append(alerts)
 
     def change_limits(self, changes):

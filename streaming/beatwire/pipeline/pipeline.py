@@ -105,10 +105,12 @@ class Pipeline(Graph):
         self._turned_ticks = self.lifecycle.state.turned.oldest_ticks()
         return list(self._out)
 
-    def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
-        """Take over the alerts that are not off according to the log, and all acknowledgements."""
+    def adopt(
+        self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = (), said_us: Mapping[str, int] = {}
+    ) -> None:
+        """Take over the alerts that are not off according to the log, and all acknowledgements: `lifecycle.adopt`."""
         over = self.alerting.adopt(alerts)
-        lifecycle.adopt(self.lifecycle.state, alerts, acks, over)
+        lifecycle.adopt(self.lifecycle.state, alerts, acks, over, said_us)
 
     def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:
         """Apply acknowledgements with the next tick."""

@@ -10,7 +10,7 @@ Invariant: an alert that goes on is never removed, not even if an earlier messag
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -28,10 +28,16 @@ MOST_A_TICK = 500
 
 
 class AlertLog(NamedTuple):
-    """What the log of alerts has: those that are not off; and of those that have ended key, time (us) and partition."""
+    """What the log of alerts has.
+
+    alerts   that are not off
+    ended    of those that have ended key, time (us) and partition
+    said_us  id -> when an alert was published last, of those that are not off
+    """
 
     alerts: list[dict[str, Any]]
     ended: Sequence[tuple[bytes, int, int]] = ()
+    said_us: Mapping[str, int] = {}
 
 
 def read_log(
@@ -60,11 +66,12 @@ def read_log(
     """
     if read_alerts is not None:
         return AlertLog(read_alerts())
-    ended: list[tuple[bytes, int, int]] = []
+    ended, said_us = list[tuple[bytes, int, int]](), dict[str, int]()
     alerts = read_active_alerts(
-        source.cluster, any_rule=False, unusable=unusable, ended=lambda *one: ended.append(one), given_up=given_up
-    )
-    return AlertLog(alerts, ended)
+        source.cluster, any_rule=False, unusable=unusable, ended=lambda *one: ended.append(one),
+        said=said_us.__setitem__, given_up=given_up,
+    )  # fmt: skip
+    return AlertLog(alerts, ended, said_us)
 
 
 def is_owned(partition: int, key: bytes, assigned: Collection[int], partitions: int) -> bool:

@@ -37,8 +37,13 @@ class Graph(Protocol):
     def reset(self) -> None:
         """Return to the initial state."""
 
-    def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement]) -> None:
-        """Add the alerts that are not off according to the log, and all acknowledgements; once an epoch."""
+    def adopt(
+        self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement], said_us: Mapping[str, int]
+    ) -> None:  # fmt: skip
+        """Add the alerts that are not off according to the log, and all acknowledgements; once an epoch.
+
+        `said_us`: when alerts were published last, by id.
+        """
 
     def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:
         """Apply acknowledgements with the next tick."""

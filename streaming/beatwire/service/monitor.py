@@ -229,7 +229,7 @@ class Monitor:
         self._ended.begin(log.ended, assigned, partitions)
         known = {alert["id"] for alert in log.alerts}
         alerts = [*log.alerts, *(alert for alert in self._interruption.alerts if alert["id"] not in known)]
-        self._graph.adopt(own_alerts(alerts, assigned, partitions), self._staff.take_all_acks())
+        self._graph.adopt(own_alerts(alerts, assigned, partitions), self._staff.take_all_acks(), log.said_us)
         self._adopted = True
         return True
 

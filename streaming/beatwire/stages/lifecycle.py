@@ -18,7 +18,7 @@ Everything is decided by samples, so a replay gives the same, except reminders o
 state is that of the log: ``adopt`` takes it over, and only what the log does not have is published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -155,6 +155,7 @@ def adopt(
     alerts: Sequence[dict[str, Any]],
     acks: Sequence[Acknowledgement] = (),
     over: AbstractSet[str] = frozenset(),
+    said_us: Mapping[str, int] = {},
 ) -> None:
     """Replace the alerts that a replay has found by those in the log; what the replay holds stays held.
 
@@ -167,8 +168,10 @@ def adopt(
     over
         The ids of alerts whose rule does not hold any more. The log does not end them, so they are held: the replay
         does not hold one that ended before it, where a long silence followed.
+    said_us
+        Id -> when it was published last, microseconds since 1970: reminders by the clock go on from there.
     """
-    state.alerts.replace(alerts, over)
+    state.alerts.replace(alerts, over, said_us)
     state.given = {ack.alert: ack for ack in acks}
     state.acks = [state.given[name] for name in state.alerts.by_id if name in state.given]
 

@@ -16,7 +16,7 @@ class Graph(QuietGraph):
         self.calls.append("reset")
         self.tick = 0
 
-    def adopt(self, alerts, acks):
+    def adopt(self, alerts, acks, said_us):
         self.calls.append(f"adopt {alerts}")
 
     def acknowledge(self, acks):

@@ -1,5 +1,7 @@
 """The source on a real Kafka: ticks, where their messages are, and what is read again."""
 
+import time
+
 import numpy as np
 import pytest
 from alert_values import value
@@ -99,7 +101,10 @@ def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
     states = [("a", value("a")), ("b", value("b")), ("a", value("a", "off")), ("c", value("c", "latched")), ("d", None)]
     with quick_sender(kafka.cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
-    assert {alert["id"] for alert in read_active_alerts(kafka.cluster)} == {"b", "c"}
+    said_us = {}
+    active = read_active_alerts(kafka.cluster, said=said_us.__setitem__)
+    assert {alert["id"] for alert in active} == said_us.keys() == {"b", "c"}
+    assert all(abs(time.time() - at_us / 1e6) < 60 for at_us in said_us.values())
 
 
 def test_an_alert_of_every_rule_is_read_and_one_of_another_version_is_said(kafka):

@@ -40,6 +40,7 @@ def read_active_alerts(
     any_rule: bool = True,
     unusable: Callable[[Unusable], None] = lambda _: None,
     ended: Callable[[bytes, int, int], None] = lambda *_: None,
+    said: Callable[[str, int], None] = lambda *_: None,
     given_up: threading.Event | None = None,
 ) -> list[dict[str, Any]]:
     """Return every alert whose last state is not ``off``, in the order of those last states.
@@ -59,6 +60,8 @@ def read_active_alerts(
     ended
         Called for each alert that has ended, in the order in which they did: its key, the time of its last message in
         microseconds since 1970, and its partition of the samples.
+    said
+        Called for each alert that is returned: its id, and the time of its last message.
     given_up
         Ends the reading when it is set. None: it never is.
 
@@ -67,7 +70,7 @@ def read_active_alerts(
     FatalError
         The end was not reached, and nothing came for `timeout_s` seconds, or `given_up` was set.
     """
-    active: dict[bytes, dict[str, Any]] = {}
+    active: dict[bytes, tuple[dict[str, Any], int]] = {}
     over: dict[bytes, tuple[int, int]] = {}
     newest = Newest()
     for message in _to_end(cluster, topic, timeout_s, given_up):
@@ -88,10 +91,12 @@ def read_active_alerts(
         if alert["state"] == _OFF:
             over[key] = stamped_us(message), alert.get("partition", 0)
         else:
-            active[key] = alert
+            active[key] = alert, stamped_us(message)
     for key, (time_us, partition) in over.items():
         ended(key, time_us, partition)
-    return list(active.values())
+    for alert, time_us in active.values():
+        said(alert["id"], time_us)
+    return [alert for alert, _ in active.values()]
 
 
 def read_to_end(

@@ -1,6 +1,6 @@
 """The alerts that are not off: by id, by stream, by rule, and those that something looks for in each tick."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,13 +27,14 @@ class Open:
 
     message  published last
     slot     of its stream; -1: not seen yet
-    raised_us  when this worker raised it; of one that it took over, when its stream had last been of use; 0: unknown
+    said_us  when it was raised, or its last reminder by the clock was due; of one that was taken over, when it was
+             published last; 0: unknown
     begun    sample at which its stream restarted last, before this tick
     """
 
     message: dict[str, Any]
     slot: int
-    raised_us: int = 0
+    said_us: int = 0
     begun: int = 0
 
     @property
@@ -74,11 +75,11 @@ class OpenAlerts:
     begun: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     clock: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
-    def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
+    def add(self, message: dict[str, Any], slot: int, said_us: int = 0) -> None:
         """Add an alert by its message."""
         name, stream = message["id"], message["stream"]
         begun = int(self.begun[slot]) if slot >= 0 else 0
-        one = self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
+        one = self.by_id[name] = Open(_DEFAULTS | message, slot, said_us, begun)
         if is_of_service(stream):
             self.of_service[name] = one
         if is_of_unknown(message):
@@ -120,7 +121,9 @@ class OpenAlerts:
         if not self.of_stream[stream]:
             del self.of_stream[stream]
 
-    def replace(self, messages: Iterable[dict[str, Any]], over_ids: AbstractSet[str]) -> None:
+    def replace(
+        self, messages: Iterable[dict[str, Any]], over_ids: AbstractSet[str], said_us: Mapping[str, int]
+    ) -> None:
         """Replace all alerts by those of messages; held are those that were and those of ``over_ids``."""
         slots = {name: slot for slot, name in enumerate(self.directory.names)}
         held, self.held = self.held, {}
@@ -129,7 +132,7 @@ class OpenAlerts:
         self.unseen.clear()
         self.due[:] = NEVER
         for message in messages:
-            self.add(message, slots.get(message["stream"], -1))
+            self.add(message, slots.get(message["stream"], -1), said_us.get(message["id"], 0))
         going_on = set(self.current.values())
         self.held = {
             name: held.get(name) or over(self.by_id[name].message)

@@ -233,15 +233,12 @@ def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> 
     """Return the reminders that are due by the clock of a tick; of several of an alert the last one."""
     published: list[dict[str, Any]] = []
     for one in alerts.by_clock.values():
-        interval_s = interval(one.message["priority"])
-        if one.message["state"] == "on" and interval_s:
-            if not one.raised_us and one.slot >= 0:  # once: the streams of some of these rules go on
-                one.raised_us = int(tick.aligned.slots.used_us[one.slot])
-            since_us = one.raised_us or one.message["onset_us"]
-            count = int((tick.aligned.now_us - since_us) / 1e6 / interval_s)
-            if count < one.message["reminders"]:  # an earlier worker has counted from an earlier time
-                one.raised_us = tick.aligned.now_us - round(one.message["reminders"] * interval_s * 1e6)
-            elif count > one.message["reminders"]:
-                one.message = one.message | {"reminders": count}
-                published.append(one.message)
+        interval_us, now_us = round(1e6 * interval(one.message["priority"])), tick.aligned.now_us
+        if not one.said_us or now_us < one.said_us:  # a clock was set back
+            one.said_us = now_us
+        passed = (now_us - one.said_us) // interval_us if interval_us else 0
+        if one.message["state"] == "on" and passed:
+            one.said_us += passed * interval_us
+            _count(one, one.message["reminders"] + passed)
+            published.append(one.message)
     return published

@@ -43,7 +43,7 @@ def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dic
         text = f"no message from any stream for {FEED_S:g} s"
         definition = f"No message has arrived from any stream for {FEED_S:g} s."
         begun = service_message(SAMPLES, _NO_DATA, newest_us, 0, FEED_S, text, definition)
-        alerts.add(begun, -1)
+        alerts.add(begun, -1, now_us)
         return [begun]
     if current is not None and silent_s <= FEED_S:
         one = alerts.by_id[current]
