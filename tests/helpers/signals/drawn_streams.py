@@ -16,15 +16,16 @@ A kind is one thing that may change:
 
 import itertools
 import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from beatwire.alerts.settings import Lifecycle
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import RawTick
+from beatwire.records import Acknowledgement, LimitChange, RawTick
 from beatwire.wire.avro import encode_chunk
 from laws import START_US, Run, collect
 
@@ -42,6 +43,22 @@ class Sent(NamedTuple):
     arrived_us: int
     value: bytes
     note: str
+
+
+@dataclass
+class Entered:
+    """What staff have set and enter.
+
+    lifecycle  the settings
+    limits     of the stream, from times on
+    acks       before ticks, by their number
+    enters     returns those of a tick, which are noted, from what has been published, and the time; None: nobody enters
+    """
+
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    limits: Sequence[LimitChange] = ()
+    acks: dict[int, list[Acknowledgement]] = field(default_factory=dict)
+    enters: Callable[[Run, int], list[Acknowledgement]] | None = None
 
 
 def drawn(rng: random.Random, chunks: int, kinds: Sequence[str], stream: str = "bed") -> list[Sent]:  # noqa: C901
@@ -126,44 +143,49 @@ def in_ticks(sent: Sequence[Sent], cuts: Sequence[int]) -> list[RawTick]:
     ]
 
 
-def undisturbed(ticks: Sequence[RawTick]) -> Run:
+def undisturbed(ticks: Sequence[RawTick], entered: Entered | None = None) -> Run:
     """Return what one graph publishes."""
-    pipeline, run = Pipeline(Settings()), Run()
+    return with_successors(ticks, (), entered)
+
+
+def with_successors(ticks: Sequence[RawTick], takeovers: Sequence[int], entered: Entered | None = None) -> Run:
+    """Return what is published if before each of some ticks a new graph takes over: by a replay, and from the log."""
+    e = entered or Entered()
+    pipeline, run, begin, log = _begun(e), Run(), 0, dict[str, dict[str, Any]]()
     collect(pipeline, run, published=True)
-    for tick in ticks:
+    for k, tick in enumerate(ticks):
+        if k in takeovers:
+            begin += pipeline.rewind_tick(0)
+            log |= {alert["id"]: alert for alert in run.alerts}
+            banks, pipeline = pipeline.open_banks, _begun(e)
+            for replayed in ticks[begin:k]:
+                pipeline.emit(replace(replayed, open_banks={0: banks}))
+            acks = [ack for at, given in sorted(e.acks.items()) if at < k for ack in given]
+            pipeline.adopt([alert for alert in log.values() if alert["state"] != "off"], acks)
+            collect(pipeline, run, published=True)
+        if e.enters is not None and (acks := e.enters(run, tick.now_us)):
+            e.acks[k] = acks
+        pipeline.acknowledge(e.acks.get(k, ()))
         pipeline.emit(tick)
     return run
 
 
-def with_successors(ticks: Sequence[RawTick], takeovers: Sequence[int]) -> Run:
-    """Return what is published if before each of some ticks a new graph takes over: by a replay, and from the log."""
-    pipeline, run, begin, log = Pipeline(Settings()), Run(), 0, dict[str, dict[str, Any]]()
-    collect(pipeline, run, published=True)
-    for before, at in itertools.pairwise([0, *takeovers, len(ticks)]):
-        if before > 0:
-            begin += pipeline.rewind_tick(0)
-            log |= {alert["id"]: alert for alert in run.alerts}
-            banks, pipeline = pipeline.open_banks, Pipeline(Settings())
-            for tick in ticks[begin:before]:
-                pipeline.emit(replace(tick, open_banks={0: banks}))
-            pipeline.adopt([alert for alert in log.values() if alert["state"] != "off"])
-            collect(pipeline, run, published=True)
-        for tick in ticks[before:at]:
-            pipeline.emit(tick)
-    return run
+def _begun(entered: Entered) -> Pipeline:
+    pipeline = Pipeline(Settings(lifecycle=entered.lifecycle))
+    pipeline.change_limits(entered.limits)
+    return pipeline
 
 
 def differences(one: Run, other: Run) -> dict[str, tuple[list[Any], list[Any]]]:
     """Return by what differs the rows of the one alone, and of the other alone."""
     found = {}
-    for name, a, b in zip(("beats", "alerts", "rejects"), _rows(one), _rows(other), strict=True):
+    for name, a, b in zip(("beats", "alerts", "rejects", "audit"), _rows(one), _rows(other), strict=True):
         if repr(a) != repr(b):  # NaN is NaN
             texts = set(map(repr, a)), set(map(repr, b))
             found[name] = sorted(texts[0] - texts[1])[:5], sorted(texts[1] - texts[0])[:5]
     return found
 
 
-def _rows(run: Run) -> tuple[list[Any], list[Any], list[Any]]:
-    fields = ("decided", "rule", "state", "id", "onset", "reminders", "decided_us", "onset_us", "text")
-    alerts = sorted(tuple(alert[name] for name in fields) for alert in run.alerts)
-    return list(run.beats.get("bed", [])), alerts, sorted(run.rejects)
+def _rows(run: Run) -> tuple[list[Any], ...]:
+    alerts, audit = (sorted(str(sorted(row.items())) for row in rows) for rows in (run.alerts, run.audit))
+    return list(run.beats.get("bed", [])), alerts, sorted(run.rejects), audit

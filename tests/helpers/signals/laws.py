@@ -97,11 +97,13 @@ class Run:
       scored_by, decided, beat_class, class_probability, reconstruction error, latents)
     alerts: transitions as in the alerts topic
     rejects: reasons
+    audit: records of the audit log
     """
 
     beats: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     alerts: list[dict[str, Any]] = field(default_factory=list)
     rejects: list[str] = field(default_factory=list)
+    audit: list[dict[str, Any]] = field(default_factory=list)
 
     def of(self, *streams: str) -> Run:
         """Return the beats and alerts of some streams."""
@@ -128,6 +130,7 @@ def collect(pipeline: Pipeline, run: Run, *, published: bool = False) -> None:
     pipeline.subscribe(pipeline.alerts, subscribe)
     alerts = pipeline.lifecycle if published else pipeline.alerts
     pipeline.subscribe(alerts, lambda result: run.alerts.extend(result.transitions))
+    pipeline.subscribe(pipeline.lifecycle, lambda result: run.audit.extend(result.audit))
     pipeline.subscribe(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
 
 
