@@ -1,5 +1,6 @@
 """Alerts of a log that a successor takes over: which go on, and when the others end."""
 
+import random
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
 from bedside import Ward, device_chunk, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize("changed", [{"session": 2}, {"first": 900}], ids=["another session", "the same session"])
@@ -46,7 +49,7 @@ def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> 
         ward.alert, [logged("asystole", 77), logged("tachycardia", 5), logged("bradycardia", 6, state="latched")]
     )
     ended = ward.tick(beats=[("bed", 6000)])
-    assert rows_of(ended) == [("asystole", "latched", 77, 6000)]
+    assert rows_of(ended) == [("asystole", "latched", 77, 6000), ("tachycardia", "off", 5, 6000)]
     assert ended[0]["id"] == logged("asystole", 77)["id"]
 
 
@@ -54,7 +57,41 @@ def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> 
 def test_a_successor_takes_over_an_irregular_rhythm_that_may_go_on(ward: Ward, possible: bool) -> None:
     ward.tick(beats=[("bed", 6000)], atrial_possible=possible)
     alert.adopt(ward.alert, [logged("irregular rhythm", 77)])
+    ward.tick(beats=[("bed", 6100)], atrial_possible=possible)
     assert alert.active(ward.alert)["irregular rhythm"] == possible
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 1 << 32), silence_s=st.integers(30, 240))
+def test_alerts_of_beats_go_on_through_a_silence_that_is_longer_than_what_is_replayed(
+    seed: int, silence_s: int
+) -> None:
+    rng, whole, successor = random.Random(seed), Ward(), Ward()
+    stop = 6000 + 100 * silence_s
+    begin = max(0, stop - 13_000)
+
+    def tick(ward: Ward, first: int, end: int, beats: list[int]) -> list[tuple[Any, ...]]:
+        of = random.Random(seed)
+        drawn = {at: (of.choice([30.0, 70.0, 190.0]), of.choice("NNV"), of.choice([-3.0, 2.0])) for at in every}
+        rows = [("bed", at, drawn[at][0]) for at in beats]
+        classes, runs = "".join(drawn[at][1] for at in beats), [drawn[at][2] for at in beats]
+        ward.tick(device_chunk(first, end - first), beats=rows, classes=classes, runs=runs, known=[("bed", end)])
+        log.update((one["id"], one) for one in ward.published if ward is whole)
+        return sorted((one["rule"], one["state"], one["id"], one["decided"]) for one in ward.published)
+
+    log = dict[str, dict[str, Any]]()
+    before = sorted(rng.sample(range(50, 6000, 35), 60))
+    after = sorted(rng.sample(range(stop + 50, stop + 3000, 35), 30))
+    every = [*before, *after]
+    tick(whole, 0, 6000, before)
+    tick(whole, 6000, stop, [])
+    tick(successor, begin, stop, [at for at in before if at > begin])
+    alerts = [one for one in log.values() if one["state"] != "off"]
+    over = alert.adopt(successor.alert, alerts, successor.lifecycle.alerts.held.keys())
+    lifecycle.adopt(successor.lifecycle, alerts, (), over)
+    for first, end in ((stop, after[0]), (after[0], stop + 3000)):
+        beats = [at for at in after if first <= at < end]
+        assert tick(successor, first, end, beats) == tick(whole, first, end, beats)
 
 
 def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: Ward) -> None:

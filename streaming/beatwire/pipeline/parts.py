@@ -8,6 +8,7 @@ other stages: decode and align before, gather and score between, publish after. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -206,6 +207,6 @@ class Alerting(Part):
         state: drift.State = self.compared.state
         return state
 
-    def adopt(self, alerts: list[dict[str, Any]]) -> set[str]:
+    def adopt(self, alerts: list[dict[str, Any]], held: AbstractSet[str]) -> set[str]:
         """Take over the alerts that are not off according to the log; return those whose rule does not hold."""
-        return alert.adopt(self.alerts.state, alerts)
+        return alert.adopt(self.alerts.state, alerts, held)

@@ -109,7 +109,7 @@ class Pipeline(Graph):
         self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = (), said_us: Mapping[str, int] = {}
     ) -> None:
         """Take over the alerts that are not off according to the log, and all acknowledgements: `lifecycle.adopt`."""
-        over = self.alerting.adopt(alerts)
+        over = self.alerting.adopt(alerts, self.lifecycle.state.alerts.held.keys())
         lifecycle.adopt(self.lifecycle.state, alerts, acks, over, said_us)
 
     def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:

@@ -50,7 +50,12 @@ FREQUENT = NUMBERS["frequent ventricular beats"]
 SUPRAVENTRICULAR = NUMBERS["supraventricular tachycardia"]
 CONFLICTING = NUMBERS["conflicting senders"]
 RATE_CONTRADICTED = NUMBERS["rate contradicted"]
+MISSED_BEAT = NUMBERS["missed beat"]
 RULES = len(TABLE)
+OF_BEATS = (  # what begins and ends them is a beat
+    EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA, ANOMALOUS_BEATS, PAUSE, IRREGULAR,
+    RUN_OF_BEATS, NOISE, VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, MISSED_BEAT,
+)  # fmt: skip
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
 # Columns of ``kernels.alerts.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last

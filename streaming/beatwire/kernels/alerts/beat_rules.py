@@ -22,7 +22,6 @@ from beatwire.kernels.alerts.alert_state import (
     IRREGULAR,
     LAST_BEAT,
     LONG_UNJUDGED,
-    NEVER_BEATS,
     NOISE,
     RECENT_BEATS,
     SIGNAL,
@@ -33,7 +32,6 @@ from beatwire.kernels.alerts.alert_state import (
     count_bits,
     hold_rule,
     set_alert,
-    set_since,
 )
 from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
 from beatwire.kernels.alerts.long_intervals import apply_long_intervals
@@ -117,7 +115,6 @@ def apply_beat(
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
     ectopic = ventricular_rate(ectopy, sample, int(lengths[ECTOPY_SAMPLES])) > MOST_ECTOPIC * rate
-    set_since(row, IRREGULAR, 0 if beats.atrial_possible[beat] else NEVER_BEATS)  # it may go on: `stages.judging.alert`
     begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
     goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
     value = rate if rate > 0.0 else math.nan

@@ -48,7 +48,6 @@ SLOW_RUN_LOGIT, SLOW_BPM = 1.0, 80.0  # about as fast as sinus rhythm, normal be
 JUDGED_BITS, JUDGED, JUDGED_NEEDED = 7, 3, 2
 CLASS_MASK = (1 << 9) - 1  # beats whose classes are kept as bits
 MOST_IN_A_ROW = 5  # supraventricular tachycardia
-HIDDEN = (VENTRICULAR, RUN_OF_BEATS, TACHYCARDIA, SUPRAVENTRICULAR)  # rules that a graver alert may hide
 ECTOPY_S = 15.0  # in which ventricular beats are counted: with their classes they depend on less than the horizon
 
 

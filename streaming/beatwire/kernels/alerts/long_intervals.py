@@ -11,9 +11,9 @@ no more than the horizon.
 
 import math
 
-from beatwire.alerts.rules import NUMBERS
 from beatwire.kernels.alerts.alert_state import (
     LAST_INTERVAL,
+    MISSED_BEAT,
     NORMAL_IN_A_ROW,
     PAUSE,
     RECENT_BEATS,
@@ -26,7 +26,6 @@ from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import ASYSTOLE_SAMPLES, LONGEST_SAMPLES, PAUSE_SAMPLES
 
-MISSED_BEAT = NUMBERS["missed beat"]
 NORMAL_NEEDED = 3  # beats before the interval
 ABRUPT = 1.5  # times the interval before: a rate that falls from beat to beat misses none
 LONGEST_S = 3.0  # an interval of the rule and of the beats before it

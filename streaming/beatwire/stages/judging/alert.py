@@ -10,6 +10,7 @@ no messages are waiting at the broker. The alerts of an evicted stream end, as t
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from beatwire.alerts.rules import NUMBERS, number_of
 from beatwire.alerts.settings import Settings
 from beatwire.jit import cpu
 from beatwire.kernels.alerts import alert_state
-from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
+from beatwire.kernels.alerts.ectopy import ECTOPY_S
 from beatwire.kernels.alerts.long_intervals import LONGEST_S
 from beatwire.kernels.alerts.unjudged import IS_LIVING, MARK, MARK_AT
 from beatwire.kernels.classes.beat_class import Q
@@ -110,12 +111,17 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     return state, Alerts(tick, transitions, slots, stretches)
 
 
-def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
+def adopt(state: State, alerts: list[dict[str, Any]], held: AbstractSet[str] = frozenset()) -> set[str]:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
 
-    Whether an irregular rhythm is on is known to the log alone (see ``kernels.alerts.rules``), and whether an asystole
-    is if the replay has seen no beat. The alert of a replay that the log does not have is dropped. So
-    is that of a rule that graver alerts hide: the replay may not have seen them.
+    Which alerts of beats are on the log says, but for those that are held: before a silence, which ends none, the
+    replay may have seen too few beats, or none of a graver alert that hides others. Whether an irregular rhythm is on
+    is known to the log alone (see ``kernels.alerts.rules``), and whether an asystole is if the replay has seen no beat.
+
+    Parameters
+    ----------
+    held
+        The ids of alerts that the replay holds: their rules do not hold any more.
 
     Returns
     -------
@@ -132,9 +138,8 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
     for slot, name in enumerate(state.limits.directory.names[: len(state.slots)]):
         logged = state.logged.pop(name, {})
         _adopt_stream(state, slot, logged)
-        _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
         _adopt_asystole(state.slots[slot], logged.get(alert_state.ASYSTOLE, {}))
-        _drop_hidden(state.slots[slot], logged)
+        _adopt_of_beats(state.slots[slot], logged, held)
         row = state.slots[slot]
         over |= {
             alert["id"]
@@ -166,14 +171,6 @@ def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) ->
                 state.since_us[slot, rule] = alert["onset_us"]
 
 
-def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
-    """Take from the log whether an irregular rhythm is on; ``alert`` is empty if none is."""
-    onset = alert_state.FIRST_ONSET + alert_state.IRREGULAR
-    held = alert_state.since_of(row, alert_state.IRREGULAR) == 0
-    if row[alert_state.IS_KNOWN]:
-        row[onset] = alert["onset"] if held and alert.get("session") == row[alert_state.SESSION] else -1
-
-
 def _adopt_asystole(row: I64, alert: dict[str, Any]) -> None:
     """Take from the log whether an asystole is on where the replay has seen no beat; ``alert`` is empty if none is."""
     without = row[alert_state.IS_KNOWN] > 0 and row[alert_state.SIGNAL + IS_LIVING] == 0
@@ -181,11 +178,12 @@ def _adopt_asystole(row: I64, alert: dict[str, Any]) -> None:
         row[alert_state.FIRST_ONSET + alert_state.ASYSTOLE] = alert["onset"]
 
 
-def _drop_hidden(row: I64, logged: Mapping[int, dict[str, Any]]) -> None:
-    """End alerts that a graver one may have hidden, if the log does not have them."""
-    for rule in HIDDEN:
-        if row[alert_state.IS_KNOWN] and logged.get(rule, {}).get("session") != row[alert_state.SESSION]:
-            row[alert_state.FIRST_ONSET + rule] = -1
+def _adopt_of_beats(row: I64, logged: Mapping[int, dict[str, Any]], held: AbstractSet[str]) -> None:
+    """Take from the log which alerts of beats are on."""
+    for rule in alert_state.OF_BEATS if row[alert_state.IS_KNOWN] else ():
+        alert = logged.get(rule, {})
+        is_on = alert.get("session") == row[alert_state.SESSION] and alert["id"] not in held
+        row[alert_state.FIRST_ONSET + rule] = alert["onset"] if is_on else -1
 
 
 def _grow(state: State, slots: int) -> None:
