@@ -10,7 +10,7 @@ from beatwire_producers.devices.places import Placer
 from device_packets import START_S, Device, outcome
 from drawn_devices import KINDS, WARM, assert_true, devices
 from draws import draws
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 
@@ -175,6 +175,26 @@ def test_lines_that_a_busy_computer_reads_late_are_no_hole_and_lost_ones_are(
 def test_stalls_of_the_network_are_no_other_rate() -> None:
     stalls = {20: 3.0, 21: 1.0, 94: 2.0, 127: 3.0}
     assert_true(Device(rate_hz=125.0, size=8, packets=254, stalls=stalls, has_times=False))
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    rate_hz=st.sampled_from([125.0, 200.0, 250.0, 500.0]),
+    packet_s=st.sampled_from([0.04, 0.064, 0.104]),
+    stall_s=st.floats(1.5, 3.0),
+    after_s=st.floats(0.7, 3.0),
+    lost=st.integers(1, 4),
+    ppm=st.floats(-400, 400),
+)
+@example(rate_hz=250.0, packet_s=0.04, stall_s=2.0, after_s=1.68, lost=1, ppm=0.0)
+def test_what_is_lost_soon_after_a_stall_is_a_hole_where_a_program_states_the_times(
+    rate_hz: float, packet_s: float, stall_s: float, after_s: float, lost: int, ppm: float
+) -> None:
+    size = round(packet_s * rate_hz)
+    at = WARM + round((stall_s + after_s) / packet_s)
+    gone = frozenset(range(at, at + lost))
+    stalls = {WARM: stall_s}
+    assert_true(Device(rate_hz, ppm, size, at + 100, gone, stalls=stalls, is_stamped=True, has_count=False))
 
 
 @settings(max_examples=draws(40))

@@ -20,6 +20,7 @@ _MOST_POINTS = 512
 _BLOCK_S, _BLOCKS, _FEWEST_BLOCKS = 1.0, 120, 16
 _STEPS, _FEWEST_STEPS = 64, 8
 _MOST = 0.01  # a rate that is further from the stated one is another rate
+_AT_ONCE = 4  # packets in a row that may come with the one before: of more there was a stall, which is no jitter
 _AGAIN = 16  # packets between two computations of the jitter, and of the unit
 _SHOWS = 0.01  # of the unit, by which steps are longer or shorter than their samples
 _COARSEST_S = 0.1  # a clock that is coarser is looked at as one that is set all the time
@@ -53,6 +54,7 @@ class ClockLine:
         self._least: tuple[float, tuple[int, float]] | None = None  # of the block that is not over, with its `raw`
         self._block_from = 0
         self._steps: deque[float] = deque(maxlen=_STEPS)
+        self._at_once = 0  # packets in a row that came with the one before
         self._seen, self._unit_s = 0, 0.0
         self._jitter_at = _FEWEST_STEPS + 1  # packets, when it is computed again
 
@@ -100,7 +102,10 @@ class ClockLine:
             self._block_from = index
         ahead = (time_s - self._zero[1]) * self.hz - (index - self._zero[0])
         if points:
-            self._steps.append(ahead - self._last)
+            gained = ahead - self._last
+            self._at_once = self._at_once + 1 if 2 * gained < points[-1][0] - index else 0
+            if self._at_once <= _AT_ONCE:
+                self._steps.append(gained)
         self._last = ahead
         points.append(point)
         while lowest and lowest[-1][0] >= ahead:
