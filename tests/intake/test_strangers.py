@@ -88,6 +88,22 @@ def test_what_does_not_fit_is_no_second_device_once_the_first_has_stopped() -> N
     assert "no data" in {a["rule"] for a in alerts}
 
 
+@settings(max_examples=draws(8), deadline=None)
+@given(st.floats(8.5, 40.0), st.sampled_from([25, 50, 250]), st.sampled_from([1.0, 2.5]))
+def test_a_device_that_counts_anew_before_it_changes_its_session_is_one(
+    refused_s: float, size: int, scale: float
+) -> None:
+    sent = sent_by(COUNT, 50, 0.0, 100.0, 0)
+    began_us = START_US + 100 * SECOND_US
+    for session, begin, end in ((1, 0, round(refused_s * RATE_HZ)), (2, round(refused_s * RATE_HZ), 60 * RATE_HZ)):
+        device = Device("bed", 1, session)
+        for at in range(begin, end, size):
+            arrives_us = began_us + (at + size) * SECOND_US // RATE_HZ
+            value = device.chunk(heart(1, at, size), uv_per_unit=5.0 * scale if session == 1 else 5.0)
+            sent.append((arrives_us, "bed", value))
+    assert transitions(in_order(sent)) == []
+
+
 @pytest.mark.parametrize("elsewhere_s", [70.0, -70.0])
 def test_a_successor_finds_the_same_stranger(elsewhere_s: float) -> None:
     sent = in_order(sent_by(COUNT, 50, 0.0, 100.0, 0), other(50, 40.0, elsewhere_s))

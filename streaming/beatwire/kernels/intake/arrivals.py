@@ -168,6 +168,7 @@ def align_row(
     conflict, placed = int(state[SLOT_CONFLICT]), int(rows.sizes[PLACED_ROWS])
     if state[SLOT_ACTIVE_US] > 0 and state[SLOT_SESSION] != session:
         change_session(state, int(state[SLOT_SESSION]), int(state[SLOT_ARRIVED_US]), session, arrived_us)
+        forget_strangers(state)
     if fresh_start:
         forget_values(state)
     compare_values(state, chunks.payload, ints, second, arrived_us)
