@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
+from beatwire.service import warmup
 from beatwire.service.observing import logs
+from beatwire.service.process_tuning import glibc_trim
 from bedside import Ward, device_chunk
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -98,6 +100,23 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what the modules hold: they take three quarters of each full collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def memory_as_before() -> Iterator[None]:
+    """Let no service that a test runs in this process tune its memory: it would keep a gigabyte, and all cycles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warmup, "keep_freed_memory", lambda: False)
+        patch.setattr(warmup, "spare_collector", lambda: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def freed_memory_returned() -> Iterator[None]:
+    """Return to the system what the tests of a file have freed."""
+    yield
+    if trim := glibc_trim():
+        trim()
 
 
 @pytest.fixture(autouse=True)

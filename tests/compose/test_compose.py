@@ -43,7 +43,6 @@ from page_lines import blocks
 
 ALL = [merged(FILES[0]), merged(FILES[0], FILES[1]), merged(FILES[0], FILES[2])]
 EVERY_SERVICE = [(name, service) for found in ALL for name, service in found.items()]
-WORKLOADS = FOLDER / "kubernetes" / "beatwire.yaml"
 
 
 def name(path: Path) -> str:

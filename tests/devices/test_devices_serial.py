@@ -32,8 +32,6 @@ SKETCHES: dict[str, tuple[str, Callable[[int], str]]] = {
     "plotter, heart rate": ("", lambda k: f"HR: {72 + k // 90 % 3}, t: {4 * k}, ecg: {ADC[k]}\n"),
 }
 
-WITHOUT_RATE = ("AD8232", "a count", "a count of a byte")
-
 
 @contextmanager
 def sketch(head: str, line: Callable[[int], str], *, lines: int, skip: range = range(0)) -> Iterator[str]:

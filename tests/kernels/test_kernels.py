@@ -5,6 +5,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
+from cProfile import Profile
 from typing import Any, NamedTuple
 
 import kernel_calls
@@ -108,22 +109,18 @@ def messages() -> list[list[bytes]]:
 class Twin:
     """Replaces a compiled kernel: calls it, calls its body as Python on copies of the arguments, compares both."""
 
-    def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool) -> None:
-        self.kernel, self.body, self.each, self.calls = kernel, body, each, 0
-        self.ran: set[types.CodeType] = set()
+    def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool, profile: Profile) -> None:
+        self.kernel, self.body, self.each, self.profile, self.calls = kernel, body, each, profile, 0
 
     def __call__(self, *args: Any) -> Any:
         copies = [copied(a) for a in args]
         returned = self.kernel(*args)
-        sys.setprofile(lambda frame, event, _: self.ran.add(frame.f_code) if event == "call" else None)
-        try:
+        with self.profile:
             if self.each:
                 for i in range(copies[0]):
                     self.body(i, *copies[1:])
             else:
                 assert self.body(*copies) == returned
-        finally:
-            sys.setprofile(None)
         names = self.body.__code__.co_varnames
         for k, (a, b) in enumerate(zip(args, copies, strict=True)):
             if not (self.each and names[k] in SCRATCH):
@@ -157,10 +154,10 @@ def copied(argument: Any, known: dict[int, Any] | None = None) -> Any:
 
 
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    twins: list[Twin] = []
+    twins, profile = list[Twin](), Profile(subcalls=False, builtins=False)
     for name, kernel in BODIES.items():
         if f"{kernel.body.__module__.rpartition('.')[2]}.{name}" not in ON_A_DEVICE:
-            twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
+            twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems), profile))
             monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(detector="trees", pass_s=1.0)), Run()
     collect(pipeline, run)
@@ -179,7 +176,8 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     kernel_calls.of_resized_waves()
     kernel_calls.of_runs(np.random.default_rng(4))
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
-    never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
+    ran = {entry.code for entry in profile.getstats()}
+    never = {name for name, body in bodies().items() if body.__code__ not in ran}
     assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"
 
 

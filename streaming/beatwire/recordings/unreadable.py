@@ -10,7 +10,7 @@ import struct
 HEAD_BYTES = 4096
 _NOT_READ = "which beatwire does not read"
 PACKED = "a compressed file: unpack it"
-_TO_EDF, _TO_DICOM, _TO_CSV = (f"{_NOT_READ}: convert it to {to}" for to in ("EDF or WFDB", "DICOM or WFDB", "CSV"))
+_TO_EDF, _TO_DICOM = (f"{_NOT_READ}: convert it to {to}" for to in ("EDF or WFDB", "DICOM or WFDB"))
 _SCP, _MFER = f"an SCP-ECG file, {_TO_DICOM}", f"an MFER file, {_TO_EDF}"
 _MAGIC = (
     (0, b"ANN  1.0", "annotations of an ISHNE Holter file, without its samples"),

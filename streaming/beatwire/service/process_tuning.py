@@ -51,7 +51,7 @@ class MemoryReturn:
     """
 
     def __init__(self, trim: Callable[[], object] | None = None) -> None:
-        self._trim = _glibc_trim() if trim is None else trim
+        self._trim = glibc_trim() if trim is None else trim
         self._large = 0  # ticks since memory was returned
 
     def after_tick(self, messages: int) -> None:
@@ -63,7 +63,7 @@ class MemoryReturn:
             self._large = 0
 
 
-def _glibc_trim() -> Callable[[], object] | None:
-    """Return the function that returns freed memory; None where the allocator is another one."""
+def glibc_trim() -> Callable[[], object] | None:
+    """Return the function that returns freed memory to the system; None where the allocator is another one."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
     return None if trim is None else lambda: trim(0)
