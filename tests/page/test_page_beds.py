@@ -46,15 +46,13 @@ def test_rate_and_quality_are_not_shown_when_the_stream_is_stale_or_without_beat
 
 
 @pytest.mark.parametrize("rule", sorted({rule.name for rule in RULES if rule.prevents}))
-def test_a_rate_is_not_shown_while_it_cannot_be_told(rule: str) -> None:
+def test_rate_and_quality_are_not_shown_while_they_cannot_be_told(rule: str) -> None:
     ward = ward_of("bed-1")
     ward.add_records([beat("bed-1", 0.1), alert("bed-1", "noise")])
-    assert bed(ward, "bed-1")["bpm"] == 75.0
-    ward.add_records([alert("bed-1", rule)])
-    assert bed(ward, "bed-1")["bpm"] is None
-    for state, bpm in (("latched", 75.0), ("ack", None), ("off", 75.0)):
-        ward.add_records([alert("bed-1", rule, state)])
-        assert bed(ward, "bed-1")["bpm"] == bpm
+    for state, there in ((None, True), ("on", False), ("latched", True), ("ack", False), ("off", True)):
+        ward.add_records([alert("bed-1", rule, state)] if state else [])
+        shown = bed(ward, "bed-1")
+        assert (shown["bpm"], shown["quality"]) == ((75.0, 0.99) if there else (None, None)), state
 
 
 def test_a_bed_whose_first_lead_is_off_says_so() -> None:

@@ -272,15 +272,15 @@ class Ward:
         is_unanalysed = len(self._unanalysed(np.array([slot]), now_us)) > 0
         unjudged = any(alert["prevents"] and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and abs(last_us - last.time_us) < NO_RATE_US
-        is_present = recent and not is_stale
+        shown = last if recent and not is_stale and not unjudged else None
         return {
             "stream": stream,
             "number": slot,
             "rate_hz": float(traces.rate_hz[slot]) or None,
             "leads": traces.lead_names.get(slot, []),
             "uv_per_unit": float(traces.uv_per_unit[slot]),
-            "bpm": last.bpm if last and is_present and not unjudged else None,
-            "quality": last.quality if last and is_present else None,
+            "bpm": shown.bpm if shown else None,
+            "quality": shown.quality if shown else None,
             "score": last.beats[-1]["score"] if last else None,
             "beats": list(last.beats) if last else [],
             "state": "stale" if is_stale else "not analysed" if is_unanalysed else "lead off" if off else "live",
