@@ -54,7 +54,9 @@ def test_no_cut_changes_when_an_alert_ends_nor_how_often_it_is_published_again(s
         assert not found, (entered, [one.note for one in sent])
 
 
-@settings(max_examples=2)
+@settings(max_examples=1)
+@example(seed=10280)  # an alert ends before the restart with which a tick begins
+@example(seed=10322)  # leads come off where a stream had been further on before it went back
 @given(seed=st.integers(0, 1 << 32))
 def test_nor_does_it_with_what_staff_enter_whoever_takes_over(seed: int) -> None:
     assert not cuts_differ(seed)

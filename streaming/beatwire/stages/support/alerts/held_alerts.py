@@ -58,8 +58,8 @@ def end_with_stream(
         The sample from which on no more come; None: the session has ended, and what was due by then is published.
     """
     session, until = one.message["session"], held_until(s, tick, one)
-    passed_session, passed = kept.passed[one.slot].tolist()
-    if (stop is not None and until <= stop) or (passed_session == session and passed >= until):
+    passed_session, passed = (session, stop) if stop is not None else kept.passed[one.slot].tolist()
+    if passed_session == session and passed >= until:
         end_one(kept, s, tick, one, out, decided=stop is not None)
         return
     if stop is not None:

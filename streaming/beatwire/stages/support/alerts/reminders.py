@@ -122,7 +122,7 @@ def remind_until(
     if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
         return
     stretch = _stretch(tick, one.slot)
-    if stretch is None or (end is not None and (stretch.begin >= end or stretch.session != session)):
+    if end is not None and (stretch.begin >= end or stretch.session != session):
         return
     if stretch.begin >= 0:
         yield from _last_due(one, tick, stretch, stretch.begin, interval_s)
@@ -213,11 +213,11 @@ def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
     return mark + max(1, math.floor(left_s / interval_s * step))
 
 
-def _stretch(tick: TickBeats, slot: int) -> Stretch | None:
-    """Return what a part of a tick has of a stream, None: nothing."""
+def _stretch(tick: TickBeats, slot: int) -> Stretch:
+    """Return what a part of a tick has of a stream: without events the stream is where it was."""
     events = events_of(tick, slot)
     if not len(events):
-        return None
+        return Stretch(int(tick.aligned.slots.session[slot]), int(tick.aligned.slots.bank[slot]), -1, -1, -1)
     kind, sample = events[:, ORDERED_KIND], events[:, ORDERED_SAMPLE]
     marks = sample[kind == WATERMARK]
     return Stretch(
