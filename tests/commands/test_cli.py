@@ -188,6 +188,7 @@ def test_a_gpu_option_is_refused_on_the_cpu(option: str) -> None:
 
 
 def test_a_missing_noise_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.atr").touch()
     code, out, err = run(f"evaluate {tmp_path} --noise {tmp_path}/nofile --backend cpu")
     assert (code, out) == (2, "")
     assert err == "beatwire: nofile: expected a WFDB record; there is no nofile.hea"
@@ -228,6 +229,16 @@ def test_config_prints_every_digit_of_a_duration(seconds: int, monkeypatch: pyte
     monkeypatch.setenv("BEATWIRE_ALERTS__KEEP_ENDED_S", str(seconds))
     _, out, _ = run("config --bootstrap-servers 127.0.0.1:9092")
     assert any(line.split()[:3] == ["alerts.keep_ended_s", str(seconds), "s"] for line in out.splitlines())
+
+
+@pytest.mark.parametrize("words", ["", "--lead all", "--one-lead --noise electrode-motion"])
+def test_a_folder_without_annotated_records_is_refused_before_kernels_are_compiled(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beatwire.api.commands.compile_kernels", lambda *_, **__: pytest.fail("compiled"))
+    code, _, err = run(f"evaluate {tmp_path} --backend cpu {words}")
+    assert code == 2
+    assert err.endswith("expected WFDB records with annotations (.atr); there are none")
 
 
 def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:

@@ -15,6 +15,23 @@ MV = heart(250, 8)
 
 @settings(max_examples=draws(25), deadline=None)
 @given(
+    quiet_mv=st.sampled_from([0.0, 0.002, 0.05, 0.3]), uv=st.sampled_from([6e-4, 0.03125, 0.0477, 0.1]),
+    offset_mv=st.sampled_from([0.0, 40.0]), size=st.integers(100, 400), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_an_ecg_of_24_bits_behind_a_quiet_block_is_whole(
+    quiet_mv: float, uv: float, offset_mv: float, size: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "bits.csv"
+    mv = np.concatenate([np.random.default_rng(seed).uniform(-quiet_mv, quiet_mv, 400), 2 * MV]) + offset_mv
+    path.write_text("\n".join(["II", *(f"{v}" for v in np.rint(mv * 1000 / uv).astype(int))]) + "\n")
+    blocks = [*read_blocks(path, fs=250, samples=size, gain=1000 / uv)]
+    got = np.concatenate([block.samples for block in blocks], axis=1)[0] * blocks[0].uv_per_unit / 1000
+    error = got - mv
+    assert np.abs(error - np.median(error)).max() < 0.002
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
     quiet_mv=st.sampled_from([0.002, 0.01, 0.05, 0.1]), unit=st.sampled_from([*UV_PER, ""]),
     times=st.sampled_from([1.0, 3.0, 201.7]), size=st.integers(100, 400), seed=st.integers(0, 99),
 )  # fmt: skip

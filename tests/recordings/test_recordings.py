@@ -152,7 +152,7 @@ MESSAGES = {
     "no such column": (
         "t,II,V5\n0,1,2\n0.004,1,2\n", {"column": "V9"},
         "x.csv: expected one of its columns, 0 't', 1 'II', 2 'V5'; got 'V9'"),
-    "no such lead": ("t,II\n0,1\n0.004,2\n", {"lead": 3}, "x: expected one of its leads, 0 'II'; got '3'"),
+    "no such lead": ("t,II\n0,1\n0.004,2\n", {"lead": 3}, "x.csv: expected one of its leads, 0 'II'; got '3'"),
     "empty": ("", {"fs": 250}, "x.csv: expected rows of numbers; the file is empty"),
     "only a header": ("t,II\n", {}, "x.csv: expected rows of numbers; there is nothing after the header"),
     "only missing numbers": ("II\nNaN\nNaN\n", {"fs": 250}, "x.csv: expected rows of numbers; there is no value in it"),

@@ -11,6 +11,7 @@ from beatwire.errors import UserError
 from beatwire.evaluation import alert_table, full_report
 from beatwire.evaluation.beats import movement, one_lead
 from beatwire.evaluation.beats import rivals as peers
+from beatwire.evaluation.records import find_records
 from beatwire.evaluation.streamed import Streamed
 from beatwire.pipeline.settings import DETECTOR, Detector
 from beatwire.recordings.arguments import file_path, number, several, shown, string, whole
@@ -74,13 +75,14 @@ def evaluate(
     UserError
         The folder has no annotated record, or an option cannot be used.
     """
-    folder, graph = _prepared(folder, model, detector, backend, notes)
     string("lead", lead, "first, best or all")
     noise, ratios = _noises(noise, snr)
     seed = whole("seed", seed, "a whole number of at least 0")
+    ending = checked_ending(annotations)
+    folder, graph = _prepared(folder, model, detector, backend, notes, ending)
     return {"model": graph.name} | full_report(
         folder, graph, lead=lead, seed=seed, noise=noise, snr_db=ratios, with_rivals=rivals,
-        held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
+        held_out=graph.held_out(), annotations=ending, progress=progress,
     )  # fmt: skip
 
 
@@ -118,11 +120,13 @@ def evaluate_one_lead(
     UserError
         The folder has no annotated record of several leads, or an option cannot be used.
     """
-    folder, graph = _prepared(folder, model, detector, backend, notes)
     noise, ratios = _noises(noise, snr)
+    seed = whole("seed", seed, "a whole number of at least 0")
+    ending = checked_ending(annotations)
+    folder, graph = _prepared(folder, model, detector, backend, notes, ending)
     return one_lead.one_lead_costs(
-        folder, graph, noise=noise, snr_db=ratios, seed=whole("seed", seed, "a whole number of at least 0"),
-        held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
+        folder, graph, noise=noise, snr_db=ratios, seed=seed, held_out=graph.held_out(), annotations=ending,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -217,11 +221,14 @@ def _noises(noise: Sequence[str], snr: Sequence[float]) -> tuple[list[str], list
 
 
 def _prepared(
-    folder: str | Path, model: str | Path | None, detector: str, backend: str | Backend, notes: Callable[[str], None]
-) -> tuple[Path, Streamed]:
-    """Return the folder to evaluate, and the graph with its kernels compiled."""
+    folder: str | Path, model: str | Path | None, detector: str, backend: str | Backend, notes: Callable[[str], None],
+    ending: str | None = None,
+) -> tuple[Path, Streamed]:  # fmt: skip
+    """Return the folder to evaluate, with annotations of an ending if one is given, and the graph, compiled."""
     chosen = backend_of(backend)
     path = file_path("evaluate", folder)
+    if ending is not None:
+        find_records(path, ending)
     if detector not in get_args(Detector):
         raise UserError(f"detector: expected {', '.join(get_args(Detector))}; got {shown(detector)}")
     scoring = file_path("model", model) if model is not None else None

@@ -135,11 +135,11 @@ def _shown(hidden: bool) -> Iterator[Callable[[int, int, int], None]]:
         if done == 0:
             begin_s = last_s = now_s
         ends = end_of(done, of, now_s - begin_s, datetime.now().astimezone())
-        text = f"{failed:,} failed; {ends}" if failed else ends
+        text = "; ".join(filter(None, [f"{failed:,} failed" if failed else "", ends]))
         bar.update(task, completed=done, total=of, ends=text)
         if not hidden and not stderr.is_terminal and now_s - last_s >= EVERY_S:
             last_s = now_s
-            print_message(f"archive: {done:,} of {of:,} recordings; {text}")
+            print_message("; ".join(filter(None, [f"archive: {done:,} of {of:,} recordings", text])))
 
     with bar:
         yield show

@@ -16,9 +16,9 @@ KAFKA = "Kafka"
 GPU = "GPU"
 
 SOURCES = (
-    "CSV file (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, ISHNE, Parquet, .npy, .npz or "
-    ".mat file, an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
-    "rate, seed, bpm, ectopy, noise"
+    "text table (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, ISHNE, Parquet, Arrow, JSON, "
+    "NumPy, MATLAB, HDF5, Excel or ZIP file, an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, "
+    "leads, rate, seed, bpm, ectopy, noise"
 )
 
 

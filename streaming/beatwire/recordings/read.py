@@ -129,4 +129,4 @@ def _read_file(
     if isinstance(found, Signals):
         return recording_of(found, fs, column, lead, gain)
     recording = read_text(path, fs, column, gain, xp) if found is None else found
-    return recording if lead is None or lead == "all" else recording.pick(lead)
+    return recording if lead is None or lead == "all" else recording.pick(lead, where=path.name)

@@ -41,15 +41,17 @@ class Recording:
         """Length in seconds."""
         return float(self.samples.shape[1] / self.rate_hz)
 
-    def pick(self, *leads: str | int) -> Recording:
+    def pick(self, *leads: str | int, where: str | None = None) -> Recording:
         """Return the recording with these leads only: ``first``, names, or numbers counted from 0.
+
+        An error begins with ``where``, or the name of the recording.
 
         Raises
         ------
         UserError
             There is no such lead; the message lists the leads.
         """
-        rows = [find_lead(self.name, self.leads, lead) for lead in leads]
+        rows = [find_lead(where or self.name, self.leads, lead) for lead in leads]
         kept = self.samples if rows == list(range(len(self.leads))) else self.samples[rows]
         return replace(
             self, leads=tuple(self.leads[r] for r in rows), samples=array_module(kept).ascontiguousarray(kept)

@@ -30,6 +30,7 @@ _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
 _LATER_UV = 10_000.0  # room for what follows a first block, which may be quiet: the size of a large ECG, ...
 _LATER_STEPS = 2_000  # ... or, without a unit, 16 times the size of the block
+_NARROW_UV = 2_000.0  # integers of 16 bits that reach no further are no ECG: they have more bits
 _SAME_UNIT = 1e-3  # microvolts per value that differ by less are one
 _HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
 _DEVICE_BLOCK = 1 << 24  # the same on a GPU: a block of float64 is 128 MiB
@@ -182,9 +183,11 @@ def scale_for(
     parted = [size for size, r in zip(usual, ranges, strict=True) if size > 0 and not r.integers]
     least = peak_to_peak if uv_per_unit else min(parted, default=0.0)  # what needs steps: a microvolt is small enough
     finest = unit
+    room = _LATER_UV / _LARGEST if uv_per_unit and more else 0.0
+    if integers and unit * _LARGEST < _NARROW_UV:
+        finest = max(room, unit)
     if not integers and 0 < least < _FEWEST_STEPS * unit:
         steps = _CALIBRATED_STEPS if uv_per_unit else _LATER_STEPS if more else _UNCALIBRATED_STEPS
-        room = _LATER_UV / _LARGEST if uv_per_unit and more else 0.0
         finest = max(room, min(peak_to_peak / steps, least / _FEWEST_STEPS))
     offset = np.zeros(len(columns))
     if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * finest:
@@ -192,6 +195,7 @@ def scale_for(
         if offset.any():
             notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
     coarser = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max())) / _LARGEST
+    coarser = max(coarser, room) if coarser > 2 * finest else coarser  # as integers of more than 16 bits
     if 0 < max(usual) < _FEWEST_USUAL_STEPS * coarser:
         limit = max(usual) / _FEWEST_STEPS * _LARGEST
         beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]

@@ -54,3 +54,24 @@ def test_seconds_and_their_parts_in_two_columns_are_one_clock(
     if len(got) == n:
         np.testing.assert_allclose(got, mv, atol=0.006)
     assert abs(len(got) - n) <= (rate == 1000.0) + (gap_s > 0)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    month=st.integers(1, 12), day=st.integers(1, 28), before_s=st.floats(1, 11), by_day=st.booleans(),
+    sign=st.sampled_from("/.-"), twelve=st.booleans(), last=st.booleans(),
+)  # fmt: skip
+def test_a_date_that_changes_at_midnight_changes_by_a_day_whatever_its_order(
+    month: int, day: int, before_s: float, by_day: bool, sign: str, twelve: bool, last: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    start = pd.Timestamp(2026, month, day) + pd.Timedelta(days=1) - pd.Timedelta(before_s, "s").round("4ms")
+    at = pd.DatetimeIndex(start + pd.to_timedelta(4 * np.arange(3000), "ms"))
+    date = at.strftime(f"%d{sign}%m{sign}%Y" if by_day else f"%m{sign}%d{sign}%Y")
+    clock = at.strftime("%I:%M:%S.%f %p" if twelve and not by_day else "%H:%M:%S.%f")
+    both = [f"{b} {a}" if last else f"{a} {b}" for a, b in zip(date, clock, strict=True)]
+    path = tmp_path_factory.getbasetemp() / f"dates{next(NUMBER)}.csv"
+    pd.DataFrame({"when": both, "II (mV)": np.round(heart(250, 12), 4)}).to_csv(path, index=False)
+    recording = as_recording(path)
+    assert (recording.rate_hz, recording.samples.shape) == (250, (1, 3000))
+    assert (recording.samples != NO_VALUE).all()

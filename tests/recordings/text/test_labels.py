@@ -1,4 +1,4 @@
-"""Lines with a label before each number, as sketches print them for the plotter of Arduino."""
+"""What a single column is called: a label before each number, as sketches print it for a plotter; a name and a unit."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +9,7 @@ from beatwire.recordings import read_blocks, read_recording
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sources import heart, message_of
+from sources import UV_PER, heart, message_of
 
 RATE_HZ = 250.0
 ADC = np.round(heart(RATE_HZ, seconds=8) * 200).astype(int) + 512
@@ -47,3 +47,30 @@ def test_a_line_with_other_labels_is_no_row(bad: str, tmp_path: Path) -> None:
     lines[900] = bad
     (tmp_path / "x.log").write_text("\n".join(lines) + "\n")
     assert message_of(tmp_path / "x.log", fs=RATE_HZ).startswith("x.log: ")
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    unit=st.sampled_from(["V", "mV", "uV", "µV", "microvolts", "(mV)", "[V]"]),
+    name=st.sampled_from(["ECG", "Lead I", "chest", "II", ""]),
+    head=st.sampled_from(["", "# rate: 250 Hz\n", "Fs: 250\n", "Device;X\nSampling rate (Hz);250\n", "\n"]),
+    quoted=st.booleans(), decimal=st.sampled_from(".,"),
+)  # fmt: skip
+def test_a_unit_below_the_name_of_a_single_column_is_its_unit(
+    unit: str, name: str, head: str, quoted: bool, decimal: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, per = tmp_path_factory.getbasetemp() / "single.csv", UV_PER[_plain(unit)]
+    mv = heart(250, 8)
+    names = [f'"{one}"' if quoted else one for one in (name, unit) if one]
+    rows = [f"{v * 1000 / per:.7f}".replace(".", decimal) for v in mv]
+    path.write_text(head + "".join(f"{row}\n" for row in (*names, *rows)))
+    recording = read_recording(path, fs=250)
+    if name:
+        assert recording.leads == (name,)
+    if name or _plain(unit) == "mV":
+        assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.003
+
+
+def _plain(unit: str) -> str:
+    plain = unit.strip("()[]").replace("µ", "u")
+    return "uV" if plain == "microvolts" else plain

@@ -129,10 +129,19 @@ def _of_date_and_clock(text: pd.Series) -> F64 | None:
 
 
 def _days(first: F64, second: F64, third: F64, by_twelve: bool) -> F64:
-    """Return days since 1970 of dates whose order is found from their numbers."""
-    year, month, day = (first, second, third) if np.nanmax(first) > 31 else (third, second, first)
-    if np.nanmax(first) <= 31 and (np.nanmax(second) > 12 or (by_twelve and np.nanmax(first) <= 12)):
-        month, day = day, month
+    """Return days since 1970 of dates whose order is found from their numbers: of two orders the shorter one counts."""
+    if np.nanmax(first) > 31:
+        return _days_of(first, second, third)
+    if np.nanmax(second) > 12 or (by_twelve and np.nanmax(first) <= 12):
+        return _days_of(third, first, second)
+    by_day = _days_of(third, second, first)
+    if np.nanmax(first) > 12 or np.nanmax(by_day) == np.nanmin(by_day):
+        return by_day
+    return min(by_day, _days_of(third, first, second), key=lambda days: float(np.nanmax(days) - np.nanmin(days)))
+
+
+def _days_of(year: F64, month: F64, day: F64) -> F64:
+    """Return days since 1970, NaN for what is no date."""
     year = np.where(year < 100, year + 2000, year)
     dates = pd.to_datetime(pd.DataFrame({"year": year, "month": month, "day": day}), errors="coerce")
     values: F64 = ((dates - pd.Timestamp("1970-01-01")).dt.total_seconds() / _DAY_S).to_numpy(np.float64)

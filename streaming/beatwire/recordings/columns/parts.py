@@ -46,10 +46,10 @@ def with_parts(table: Table, columns: tuple[int, ...]) -> Table:
 
 
 def _belong(seconds: Any, parts: Any, per: float) -> bool:
-    """Return True if whole seconds rise where their parts begin again, and in few other rows."""
+    """Return True if whole seconds change where their parts begin again, and in few other rows."""
     xp = array_module(seconds)
     if not bool((seconds == xp.rint(seconds)).all()) or not bool(((parts >= 0) & (parts < per)).all()):
         return False
-    risen, again = xp.diff(seconds) > 0, xp.diff(parts) < -0.5 * per
+    changed, again = xp.diff(seconds) != 0, xp.diff(parts) < -0.5 * per  # at midnight seconds fall
     falls = int(again.sum())
-    return 0 < 2 * int(risen.sum()) < len(risen) and 0 < (1 - _MOST_STRAY) * falls <= int((again & risen).sum())
+    return 0 < 2 * int(changed.sum()) < len(changed) and 0 < (1 - _MOST_STRAY) * falls <= int((again & changed).sum())

@@ -78,12 +78,20 @@ def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
     return [re.split(r"\s{2,}", text)] if dialect.delimiter == " " else []
 
 
-def are_units(cells: Sequence[str]) -> bool:
-    """Return True if the cells of a row are units: most of those that are filled; ``-`` is none."""
+def are_units(cells: Sequence[str], above: Sequence[str] | None = None) -> bool:
+    """Return True if the cells of a row are units: most of those that are filled; ``-`` is none.
+
+    A single cell is a name, unless it is below one.
+
+    >>> are_units(["s", "mV"]), are_units(["V"]), are_units(["V"], ["ECG"]), are_units(["mV"], ["made by hand"])
+    (True, False, True, False)
+    """
     filled = [c for c in cells if not is_missing(c) or canonical_unit(c)]
-    return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled) and not (
-        len(filled) == 1 and len(cells) == 1
-    )  # fmt: skip
+    if len(cells) == 1 and (above is None or len(above) != 1 or canonical_unit(above[0])):
+        return False
+    if above is not None and len(above) == len(cells) == 1 and len(above[0].split()) > 1 and not is_time_or_lead(above):
+        return False
+    return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled)
 
 
 def are_formats(cells: Sequence[str]) -> bool:
@@ -136,6 +144,8 @@ def check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> N
 
 def _states(line: str, cells: Sequence[str]) -> bool:
     """Return True if a line is a key and a value, a path, or the name of a section, and not a row of names."""
+    if len(cells) == 1 and canonical_unit(cells[0]):
+        return False
     if len(cells) == 1 and re.fullmatch(r"\s*[\[<{(].*[\]>})]\s*|.*([,;|=]\s*[+-]?\d|\\).*", line):
         return True
     has_value = len(cells) == 2 and _VALUE.fullmatch(cells[1]) is not None
