@@ -1,11 +1,11 @@
 """The detector's trees on disk, read and checked.
 
 In:  ``NAME.safetensors`` (nodes, roots, calibration) and ``NAME.json`` (everything else), see ``model.storage``
-Out: ``stages.detection.classify.Ensemble``
+Out: ``stages.support.ensemble.Ensemble``
 
 Arrays: ``feature`` int32 [n], negative in a leaf; ``threshold`` float32 [n]; ``below`` int32 [n], the child for values
 of at most the threshold, ``below + 1`` being the other child; ``leaf`` int32 [n], the logit of a leaf in units of
-1 / ``classify.UNIT``; ``roots`` int32 [2 t], first those of the trees for one lead, then those for several;
+1 / ``classify.LEAF_UNIT``; ``roots`` int32 [2 t], first those of the trees for one lead, then those for several;
 ``probability`` float64 [33], that a peak is a beat, at equidistant logits.
 
 A detector is usable only if it was trained on the features, filter and peaks of this program and its arrays are trees:

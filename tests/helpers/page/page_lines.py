@@ -35,7 +35,7 @@ _AT_REGISTRY = f"--bootstrap-servers {ADDRESS} --registry http://127.0.0.1:8081/
 _TOKEN = "tests/compose/test_compose.py runs it and checks the token"
 _REFERENCES = "trains on the references of alarms (make train); the synthetic folder has no marked rhythm"
 _BUCKET = "needs a bucket and a cluster; tests/api/test_archives.py runs addresses and a cluster"
-_DEVICE = "needs the device; tests/test_devices_*.py read real parts"
+_DEVICE = "needs the device; tests/devices/test_devices_*.py read real parts"
 _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {

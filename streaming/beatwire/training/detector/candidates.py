@@ -67,7 +67,7 @@ class Candidates:
 
 
 def find_candidates(samples: Any, rate_hz: float) -> Candidates:
-    """Find the peaks of int16 [leads, n] whose response is above a tenth of the level (``classify.LEAST``)."""
+    """Find the peaks of int16 [leads, n] whose response is above a tenth of the level."""
     x = np.ascontiguousarray(samples, np.int16)[None]
     one = filter_for(Design(), rate_hz, x.shape[1])
     return peaks_of(x, *respond(x, rate_hz, one), rate_hz, one)

@@ -47,7 +47,7 @@ def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
 
 
 def open_of(slots: I64) -> U8:
-    """Return which of these alerts are on, of each stream: bits of ``kernels.alerts.streams``, uint8 [slots]."""
+    """Return which of these alerts are on, of each stream: bits of ``kernels.streams``, uint8 [slots]."""
     found = np.empty(len(slots), np.uint8)
     cpu.kernels.find_open(len(slots), slots, found)
     return found
