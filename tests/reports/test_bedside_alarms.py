@@ -10,7 +10,7 @@ from beatwire.evaluation import Alarm
 from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, rates, runs, wearable
 from beatwire.evaluation.bedside.folders import find_references, is_alarm_folder
 from beatwire.evaluation.bedside.rows import PER_HOUR, Count, Row
-from beatwire.evaluation.bedside.watched import Watched, ecg_leads, half_of
+from beatwire.evaluation.bedside.watched import Watched, ecg_leads
 from beatwire.evaluation.records import AnnotatedRecord, Rhythm
 from beatwire.recordings import Recording
 from typer.testing import CliRunner
@@ -166,7 +166,6 @@ def test_a_person_is_in_one_half(ecg_folder):
     halves = [find_references(ecg_folder / "cinc2015", half) for half in ("development", "held back", "all")]
     assert len(halves[0]) + len(halves[1]) == len(halves[2]) == 377
     assert 150 < len(halves[0]) < 227
-    assert half_of("mitdb/100") == half_of("mitdb/100")
 
 
 def test_folders_are_recognised_by_their_comments(ecg_folder):
