@@ -30,19 +30,22 @@ def one_published(kafka):
         yield source, sink, positions
 
 
+def left_open(kafka, source, positions, topic, value):
+    """Return a producer with an open transaction, as a killed member leaves it: the broker aborts it a minute later."""
+    properties = {"transactional.id": source.transactional_id(min(source.assigned)), "transaction.timeout.ms": 60_000}
+    dead = Sender(kafka.cluster, properties)
+    dead.producer.init_transactions(60)
+    dead.producer.begin_transaction()
+    dead.send(topic, [b"s"], [value])
+    dead.producer.flush(60)
+    offsets = source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()})
+    dead.producer.send_offsets_to_transaction(offsets, source.group_metadata, 60)
+    return dead
+
+
 def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitions(kafka):
     with one_published(kafka) as (source, _, positions):
-        first = min(source.assigned)
-        # As a member that is killed in a transaction: the broker would abort it a minute later.
-        dead = Sender(
-            kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
-        )
-        dead.producer.init_transactions(60)
-        dead.producer.begin_transaction()
-        dead.send(names.BEATS, [b"s"], [b"lost"])
-        dead.producer.flush(60)
-        offsets = source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()})
-        dead.producer.send_offsets_to_transaction(offsets, source.group_metadata, 60)
+        dead = left_open(kafka, source, positions, names.BEATS, b"lost")
     send(kafka, b"2")
     began_s = time.monotonic()
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
@@ -62,19 +65,7 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
 @pytest.mark.parametrize("pending", [False, True], ids=["for the alerts", "for commits"])
 def test_a_sink_whose_producer_was_fenced_ends_what_is_open_with_a_new_one(kafka, pending):
     with one_published(kafka) as (source, sink, positions):
-        first = min(source.assigned)
-        other = Sender(
-            kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
-        )
-        other.producer.init_transactions(60)
-        other.producer.begin_transaction()
-        other.send(names.ALERTS, [b"a"], [b"{}"])
-        other.producer.flush(60)
-        other.producer.send_offsets_to_transaction(
-            source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()}),
-            source.group_metadata,
-            10,
-        )
+        other = left_open(kafka, source, positions, names.ALERTS, b"{}")
         if pending:
             for _ in range(2):  # the first attempt finds out
                 sink.end_pending_transactions([TopicPartition(names.SAMPLES, p) for p in source.assigned], source)
