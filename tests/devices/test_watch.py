@@ -107,6 +107,17 @@ def test_a_recording_that_is_stopped_was_not_played_to_the_end() -> None:
         assert f"feed     {line}" in done.stderr
 
 
+def test_what_was_sent_before_the_kernels_were_ready_is_analysed_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("beatwire.service.watch.warm_up", lambda _: time.sleep(4.0))
+    done = CliRunner().invoke(app, ["watch", "synthetic:seconds=60,bpm=60", "--speed", "5", "--seconds", "3", "--json"])
+    assert done.exit_code == 0, done.exception
+    result = json.loads(done.stdout)
+    assert 2000 < result["samples"] < 6000
+    assert abs(result["beats"] - result["samples"] / 250) < 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

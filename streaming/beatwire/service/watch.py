@@ -33,7 +33,9 @@ _PUBLISH_S = 3.0  # after a feed that has ended, and the last message of it: for
 _FIRST_S = 30.0  # the same for the first message, which a monitor on a slow machine reads late
 
 
-def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool, quiet: bool = False) -> dict[str, Any]:
+def run_watch(
+    feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool, quiet: bool = False, seconds: float | None = None
+) -> dict[str, Any]:
     """Watch what a feeder sends.
 
     Parameters
@@ -49,6 +51,8 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
         Wait for ``stop`` after the feeder has ended.
     quiet
         Write lines to standard error instead of standard output, and do not start the live page.
+    seconds
+        End the feeder after this time; then all ends when what it sent is analysed.
 
     Returns
     -------
@@ -84,6 +88,11 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
         console.print(f"broker   {started.description}")
         thread = threading.Thread(target=feed, name="feed", daemon=True)
         thread.start()
+        if seconds is not None:
+            timer = threading.Timer(seconds, ended.set)
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
         try:
             warm_up(console.print)
             pipeline = Pipeline(Settings())
@@ -98,7 +107,9 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
             ):
                 monitor = Monitor(pipeline, source, sink, staff=staff)
                 is_read = _is_read(ended_s)
-                counters = monitor.run(stop, until=lambda now: bool(failures) or (not stay and is_read(now)))
+                counters = monitor.run(
+                    stop, until=lambda now: bool(failures) or ((not stay or ended.is_set()) and is_read(now))
+                )
         finally:
             ended.set()
             if not failures:  # a broker that has ended takes nothing of what is left

@@ -139,6 +139,7 @@ def test_names_are_a_preference_among_signals() -> None:
         assert roles.notes(names)[0].startswith(f"left out: {names[1 - lead]!r} (")
     assert roles_of("x", Table(("I", "V1"), [ecg, other])).leads == (0, 1)
     assert roles_of("x", Table(("a", "b"), [ecg, other])).leads == (0, 1)
+    assert roles_of("x", Table(("ch4 (mV)", "ch5 (mV)"), [ecg, other])).leads == (0, 1)
     assert roles_of("x", Table(("HR", "II"), [ecg, other]), column="HR").leads == (0,)
 
 

@@ -208,11 +208,9 @@ def watch(
         feeds = [replace(f, stream=stream or f.stream) for f in feeds] if len(feeds) == 1 else feeds
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())
-        if seconds is not None:
-            _stop_after(seconds, stop, stack)
         stay = sys.stdout.isatty() and not as_json
         feeder = feed_devices if devices else play_recordings
-        result = run_watch(feeder, broker.value, stop, stay=stay, quiet=as_json)
+        result = run_watch(feeder, broker.value, stop, stay=stay, quiet=as_json, seconds=seconds)
     print_result(result, as_json, WATCH_LINES)
 
 
