@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from beatwire.recordings.read import as_recording
+from beatwire.recordings.read import as_recording, read_recording
 from beatwire.recordings.record import Recording
 from beatwire.recordings.text.stated_scale import StatedScale
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sources import heart
+from sources import UV_PER, heart
 
 COUNTS = ("adu", "LSB", "counts", "units", "bit", "ADC units", "digit", "code")
 VOLTS = {"nV": 1e-3, "uV": 1.0, "\u00b5V": 1.0, "mV": 1e3, "V": 1e6, "microvolts": 1.0, "millivolt": 1e3}
@@ -177,3 +177,32 @@ def test_a_remark_that_may_mean_another_unit_is_not_used(tmp_path: Path, line: s
     recording = as_recording(path, 250.0)
     assert recording.uv_per_unit == 0.0
     assert any("without a unit" in note for note in recording.notes)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    unit=st.sampled_from(["mV", "uV", "V"]), lead=st.sampled_from(["ECG", "II", "chest"]),
+    others=st.lists(st.sampled_from(["HR", "count", "F", "C", "g"]), max_size=3, unique=True),
+    time=st.sampled_from(["datetime", "time", "t", "s", "ms", ""]), delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    key=st.sampled_from(["Sampling rate (Hz)", "fs", "Sample Rate"]),
+)  # fmt: skip
+def test_a_row_of_units_counts_where_names_are_those_of_units_too(
+    unit: str, lead: str, others: list[str], time: str, delimiter: str, key: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / "units.csv"
+    mv = np.round(heart(250, 8), 3)
+    names = [*([time] if time else []), *others, lead]
+    units = [*(["ms" if time == "ms" else "s"] if time else []), *([""] * len(others)), unit]
+    rng = np.random.default_rng(len(names))
+    columns = [f"{4 * k if time == 'ms' else k / 250:.3f}" for k in range(len(mv))]
+    rows = [
+        [*([columns[k]] if time else []), *(f"{70 + v:.2f}" for v in rng.uniform(0, 9, len(others))),
+         f"{v * 1000 / UV_PER[unit]:.6f}"]
+        for k, v in enumerate(mv)
+    ]  # fmt: skip
+    head = "" if time else f"Device{delimiter}X\n{key}{delimiter}250\n"
+    path.write_text(head + "".join(delimiter.join(row) + "\n" for row in (names, units, *rows)))
+    recording = read_recording(path, column=lead)
+    assert (recording.rate_hz, recording.leads) == (250, (lead,))
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.002

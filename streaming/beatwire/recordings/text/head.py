@@ -119,7 +119,7 @@ def _read_line(facts: Facts, line: str) -> None:
     if per_sample:
         facts.rate_hz = _of_interval(number_in(per_sample[1]), per_sample[2]) or facts.rate_hz
         return
-    cells = [cell.strip().strip("\"'") for cell in re.split(r"=|\t|:\s|:$|;|,(?=\S)|,\s", line, maxsplit=1)]
+    cells = [cell.strip().strip("\"'") for cell in re.split(r"=|\t|:\s|:$|;|\||,(?=\S)|,\s", line, maxsplit=1)]
     if len(cells) < 2:
         at = re.search(rf"({_SAMPLING})\D{{0,40}}?([\d.,]*\d)\s*(k?hz|hertz)", line, re.IGNORECASE)
         plain = re.fullmatch(r"([a-z_ ]+?) +([\d.,]+)", line.strip().casefold())

@@ -233,7 +233,7 @@ def _head(
             break
         above -= 1
         found = cells if not are_formats(cells) else found
-        if are_units(cells, names_in(lines[above - 1], dialect) if above else None):
+        if not any(units) and are_units(cells, names_in(lines[above - 1], dialect) if above else None):
             units, is_whole = tuple(aligned(cells, width)), len(cells) == width
         elif not are_formats(cells):
             names = cells
