@@ -9,6 +9,7 @@ A part begins with the restart, and has the transitions that the restart causes.
 alerts are cut; all others are in the first part.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -46,7 +47,10 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
         yield alerts
         return
     part = _part_of_events(slots, restarts, cut)
-    of_transitions = [k if slot in cut else 0 for slot, k in zip(alerts.slots, alerts.stretches, strict=True)]
+    left = dict.fromkeys(cut.tolist(), 0)  # stretches that begin behind a part
+    rows: dict[int, list[int]] = defaultdict(list)  # of the transitions of a part
+    for row, (slot, k) in enumerate(zip(alerts.slots, alerts.stretches, strict=True)):
+        rows[k if slot in left else 0].append(row)
     last = int(part.max())
     now, before = tick.aligned.slots, tick.aligned.before
     now = now._replace(session=now.session.copy(), bank=now.bank.copy())
@@ -55,9 +59,12 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
         now.session[known], now.bank[known] = before.session[known], before.bank[known]
     order = np.argsort(part, kind="stable")
     parts = np.split(tick.events[order], np.flatnonzero(np.diff(part[order])) + 1)
-    stretches = begins(*(tick.events[:, column] for column in (ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE)))
+    for slot in _of_stretches(tick.events[part > 0]):
+        left[slot] += 1
     for k, events in enumerate(parts if part.min() == 0 else [tick.events[:0], *parts]):
-        begun = events[(events[:, ORDERED_KIND] == RESTART) & np.isin(events[:, ORDERED_SLOT], cut)]
+        begun = events[events[:, ORDERED_KIND] == RESTART] if k > 0 else events[:0]
+        for slot in _of_stretches(begun):
+            left[slot] -= 1
         if k > 0:
             before = now
             now = now._replace(session=now.session.copy(), bank=now.bank.copy())
@@ -67,18 +74,24 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
             tick.aligned,
             slots=now,
             before=before,
-            later={slot: int((stretches & (slots == slot) & (part > k)).sum()) for slot in cut.tolist()},
+            later=left.copy(),
             seen=tick.aligned.seen if k == 0 else np.unique(events[:, ORDERED_SLOT]),
             evicted=tick.aligned.evicted if k == last else np.zeros(0, np.int64),
         )
-        rows = [row for row, own in enumerate(of_transitions) if own == k]
         yield replace(
             alerts,
             beats=replace(tick, events=events, run=None, aligned=aligned),
-            transitions=[alerts.transitions[row] for row in rows],
-            slots=[alerts.slots[row] for row in rows],
-            stretches=[alerts.stretches[row] for row in rows],
+            transitions=[alerts.transitions[row] for row in rows[k]],
+            slots=[alerts.slots[row] for row in rows[k]],
+            stretches=[alerts.stretches[row] for row in rows[k]],
         )
+
+
+def _of_stretches(events: I64) -> list[int]:
+    """Return the streams of the events that begin a stretch."""
+    begun = begins(*(events[:, column] for column in (ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE)))
+    slots: list[int] = events[begun, ORDERED_SLOT].tolist()
+    return slots
 
 
 def _part_of_events(slots: I64, restarts: Bool, cut: I64) -> I64:
