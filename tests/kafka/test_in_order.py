@@ -2,13 +2,16 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 from beatwire.kafka.consuming import batch
 from beatwire.kafka.consuming.commit_queue import CommitQueue
-from beatwire.kafka.consuming.handover import HandOver, Reading
+from beatwire.kafka.consuming.handover import FEWEST_MESSAGES, TICK_MESSAGES, TICK_S, HandOver, Reading
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.publishing.tick_transaction import TickTransaction
+from hypothesis import given
+from hypothesis import strategies as st
 from kafka_messages import Message, beats
 
 FIRST, LAST = beats(b"first"), beats(b"last")
@@ -63,6 +66,38 @@ def test_parts_of_a_replay_are_taken_apart_from_live_ones_and_before_them() -> N
     taken = [handover.take(0.0) for _ in range(3)]
     found = [(len(one.parts), one.replay, one.reading.caught_up) for one in taken if one is not None]
     assert found == [(1, True, False), (1, False, True), (0, False, True)]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=12), st.integers(1, 12))
+def test_parts_are_taken_in_order_and_no_more_than_a_tick_takes(polls: list[tuple[bool, int]], most: int) -> None:
+    with mock.patch.object(batch, "Message", Message):
+        handover, left = HandOver(), [(replay, batch.join_messages(messages(*range(n)))) for replay, n in polls]
+    handover.resume(replaying=False)
+    handover.most = most
+    for replay, part in left:
+        handover.put(part, Reading(caught_up=True), replay=replay)
+    while left:
+        taken = handover.take(0.0)
+        assert taken is not None
+        n = len(taken.parts)
+        assert [(taken.replay, part) for part in taken.parts] == left[:n]
+        size = sum(len(part.messages) for part in taken.parts)
+        assert n == 1 or size <= most
+        left = left[n:]
+        assert not left or left[0][0] != taken.replay or size + len(left[0][1].messages) > most
+        assert taken.reading.caught_up == (not left and not taken.replay)
+
+
+@given(st.floats(1e-6, 0.1), st.integers(0, 8))
+def test_a_tick_takes_about_a_second_whatever_a_message_takes(message_s: float, quicker: int) -> None:
+    handover = HandOver()
+    for each_s in (message_s, message_s / 4**quicker):
+        for _ in range(20):
+            handover.took(handover.most, handover.most * each_s)
+        assert min(TICK_MESSAGES, TICK_S / each_s) / 2 < handover.most <= max(FEWEST_MESSAGES, 2 * TICK_S / each_s)
+    before = handover.most
+    handover.took(1, 0.01)
+    assert handover.most == before, "a tick of few messages says nothing of large ones"
 
 
 def test_what_was_polled_before_the_assignment_has_changed_is_discarded() -> None:

@@ -179,7 +179,9 @@ class Monitor:
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
         tick = polled.tick if polled.replay else self._mark_overload(polled)
         before = self._begin_tick(polled)
+        emitted_s = time.perf_counter()
         outgoing = self._graph.emit(tick, polled.origin, None if polled.replay else self._send_ahead)
+        self._source.took(len(tick.arrival_us), time.perf_counter() - emitted_s)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
             self._end_tick(published=False)

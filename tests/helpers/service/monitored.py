@@ -62,6 +62,9 @@ class Source:
         threading.Event().wait(0.001)
         return None
 
+    def took(self, messages: int, seconds: float) -> None:
+        pass
+
     def take_pending(self) -> list[Any]:
         return []
 

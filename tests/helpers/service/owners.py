@@ -230,6 +230,9 @@ class Worker:
         self._progress.doubt()
         self._changing = True
 
+    def took(self, messages: int, seconds: float) -> None:
+        pass
+
     def take_pending(self) -> list[TopicPartition]:
         """Return none."""
         return []

@@ -38,6 +38,9 @@ class Ticks:
         self.pending: list[str] = []
         self.ended: list[list[str]] = []
 
+    def took(self, messages, seconds):
+        pass
+
     def take_pending(self):
         pending, self.pending = self.pending, []
         return pending

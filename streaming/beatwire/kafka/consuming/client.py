@@ -106,8 +106,8 @@ class GroupClient:
             [self._topic_there], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
 
-    def poll(self) -> tuple[list[Message], bool]:
-        """Return the messages that wait in the library, at most `POLL_MESSAGES`; wait for the first one only.
+    def poll(self, most: int = POLL_MESSAGES) -> tuple[list[Message], bool]:
+        """Return the messages that wait in the library, at most `most` or `POLL_MESSAGES`; wait for the first one only.
 
         Returns
         -------
@@ -119,12 +119,13 @@ class GroupClient:
         UserError, FatalError
             An error that does not pass: no such topic, no permission.
         """
-        messages = self.consumer.consume(POLL_MESSAGES, 0)
+        most = min(most, POLL_MESSAGES)
+        messages = self.consumer.consume(most, 0)
         if not messages:
             messages = self.consumer.consume(1, _POLL_S)
             if messages:
-                messages += self.consumer.consume(POLL_MESSAGES - 1, 0)
-        drained = len(messages) < POLL_MESSAGES
+                messages += self.consumer.consume(most - 1, 0)
+        drained = len(messages) < most
         received = messages
         messages, errors = split_errors(received)
         if errors:

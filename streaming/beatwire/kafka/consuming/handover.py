@@ -1,8 +1,9 @@
 """The buffer between the polling thread and the monitor: what has been polled and not yet taken.
 
-In: parts, at most one a poll, and what each poll has found out (`Reading`). Out: all waiting parts of one kind (replay
-or live) at once. State: the waiting parts, their messages and bytes, the last reading, and whether the buffer is open.
-The buffer holds about one full tick; the polling thread waits while it is full.
+In: parts, at most one a poll, and what each poll has found out (`Reading`). Out: the waiting parts of one kind (replay
+or live), as many as a tick takes. State: the waiting parts, their messages and bytes, the last reading, how many
+messages a tick takes, and whether the buffer is open. The buffer holds about one full tick; the polling thread waits
+while it is full.
 
 While the assignment changes the buffer is closed to the monitor: waiting parts are discarded (they will be polled
 again), and `take` returns None. The buffer is *idle* when the monitor has finished the parts that it took last; the
@@ -10,6 +11,7 @@ next call of `take` is the sign of that.
 """
 
 import threading
+from itertools import accumulate
 from typing import NamedTuple
 
 from beatwire.kafka.consuming.batch import Part
@@ -17,6 +19,10 @@ from beatwire.kafka.consuming.batch import Part
 # A full tick: enough messages that the fixed costs of a tick do not matter, few enough to bound its memory.
 TICK_MESSAGES = 49_152
 TICK_BYTES = 32 << 20
+# A tick that takes longer is followed by one with fewer messages: of few streams that restart often each message may
+# take milliseconds, and who probes whether the loop turns would end a monitor that is behind, again and again.
+TICK_S = 1.0
+FEWEST_MESSAGES = 256
 # Polls end every 0.1 s, and later beside a graph that takes all of the processor. If this process has stood still for
 # longer, a poll says nothing of what has come since.
 RECENT_S = 1.0
@@ -46,9 +52,16 @@ class Taken(NamedTuple):
 
 
 class HandOver:
-    """Passes parts from one thread to another."""
+    """Passes parts from one thread to another.
+
+    Attributes
+    ----------
+    most : int
+        Messages of a tick, at most, unless the first part has more.
+    """
 
     def __init__(self) -> None:
+        self.most = TICK_MESSAGES
         self._changed = threading.Condition()
         self._parts: list[tuple[bool, Part]] = []  # (belongs to a replay, part)
         self._messages = 0
@@ -102,7 +115,7 @@ class HandOver:
     # ---- called by the monitor ----
 
     def take(self, timeout_s: float) -> Taken | None:
-        """Return the waiting parts of one kind; wait at most `timeout_s` seconds for the first.
+        """Return the first waiting parts of one kind; wait at most `timeout_s` seconds for the first.
 
         Returns
         -------
@@ -123,14 +136,23 @@ class HandOver:
             if not self._open:
                 return None
             replay = bool(self._parts) and self._parts[0][0]
-            parts = [part for kind, part in self._parts if kind is replay]
-            rest = [(kind, part) for kind, part in self._parts if kind is not replay]
+            counts = accumulate(len(part.messages) for _, part in self._parts)
+            fits = [kind is replay and count <= self.most for (kind, _), count in zip(self._parts, counts, strict=True)]
+            count = max(1, (*fits, False).index(False))
+            parts, rest = [part for _, part in self._parts[:count]], self._parts[count:]
             self._clear()
             for kind, part in rest:
                 self._add(part, replay=kind)
             self._working = True
             caught_up = self._reading.caught_up and not replay and not rest
             return Taken(parts, replay, self._reading._replace(caught_up=caught_up))
+
+    def took(self, messages: int, seconds: float) -> None:
+        """Let the next tick have as many messages as take `TICK_S`, by what a tick took."""
+        if seconds > TICK_S:
+            self.most = max(FEWEST_MESSAGES, round(messages * TICK_S / seconds))
+        elif 2 * messages > self.most:
+            self.most = min(TICK_MESSAGES, 2 * self.most)
 
     def close(self) -> None:
         """End every present and future wait of the polling thread."""

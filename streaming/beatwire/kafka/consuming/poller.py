@@ -145,7 +145,7 @@ class Poller:
     def _run(self) -> None:
         try:
             while not self._closing:
-                messages, drained = self._client.poll()
+                messages, drained = self._client.poll(self._handover.most)
                 self.membership = self._client.consumer.consumer_group_metadata()
                 self._commit()
                 if self.changing:

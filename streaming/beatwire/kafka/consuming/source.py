@@ -3,7 +3,7 @@
 In: the topic of sample chunks. Out: `PolledTick`, one a call of `Source.take`. State: what has been taken of each
 partition (`progress`); all else belongs to the polling thread (`poller`).
 
-Under load a tick contains all waiting messages, up to a bound (`handover`); without load a tick is made as soon as one
+Under load a tick contains all waiting messages, up to bounds (`handover`); without load a tick is made as soon as one
 message has arrived. The first ticks of an epoch (`poller`) may be a replay: their output was published before and is
 to be discarded.
 """
@@ -106,7 +106,7 @@ class Source:
         return len(self._poller.holding.partitions)
 
     def take(self, timeout_s: float) -> PolledTick | None:
-        """Return all waiting messages as one tick; after `timeout_s` seconds without a message, an empty tick.
+        """Return the waiting messages as one tick; after `timeout_s` seconds without a message, an empty tick.
 
         The call is also the sign that the previous tick has been published and committed.
 
@@ -152,6 +152,10 @@ class Source:
             tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s,
             self._leaders,
         )  # fmt: skip
+
+    def took(self, messages: int, seconds: float) -> None:
+        """Note what the graph took for so many messages: the next ticks have no more than it can take in a second."""
+        self._handover.took(messages, seconds)
 
     def rewind(self, *, anew: bool = False) -> None:
         """Begin a new epoch at the committed positions of the group, as the last tick may not have been published.
