@@ -206,3 +206,23 @@ def test_a_row_of_units_counts_where_names_are_those_of_units_too(
     recording = read_recording(path, column=lead)
     assert (recording.rate_hz, recording.leads) == (250, (lead,))
     assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.002
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    words=st.sampled_from([None, "seconds{0}millivolts", "Seconds{0}Millivolt"]),
+    signs=st.sampled_from(["s{0}mV", "-{0}mV", "{0}mV", "NA{0}mV"]), others=st.integers(0, 2),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+)  # fmt: skip
+def test_names_above_units_are_those_of_columns_where_units_are_written_twice_or_a_time_has_none(
+    words: str | None, signs: str, others: int, delimiter: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "twice.csv"
+    mv = np.round(heart(250, 8), 3)
+    head = ["time{0}ECG" + "{0}Resp" * (others > 0) + "{0}Pleth" * (others > 1)]
+    head += [row + f"{{0}}{'volts' if row is words else 'V'}" * others for row in (words, signs) if row]
+    rows = [delimiter.join([f"{k / 250:.3f}", f"{v:g}", "0.5", "0.7"][: 2 + others]) for k, v in enumerate(mv)]
+    path.write_text("\n".join([*(row.format(delimiter) for row in head), *rows]) + "\n")
+    recording = read_recording(path)
+    assert (recording.leads, recording.rate_hz) == (("ECG",), 250.0)
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.003

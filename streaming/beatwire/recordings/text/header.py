@@ -43,7 +43,8 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
         if _states(text, cells) and len(cells) < 3:
             continue
         if not is_statement(text) or (
-            len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells if c)
+            len(cells) > 1
+            and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING or is_missing(c) for c in cells)
         ):
             return tuple(cells)
     return None

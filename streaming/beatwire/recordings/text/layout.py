@@ -225,20 +225,18 @@ def _head(
         names, begin = tuple(first), begin + 1
     while above > 0 and not lines[above - 1].strip():
         above -= 1
-    found: tuple[str, ...] = ()
-    is_whole = False  # the row of units has a cell for each column
-    while above > 0 and not names:
-        cells = names_in(lines[above - 1], dialect)
-        if cells is None:
-            break
+    found, is_whole = tuple[str, ...](), False  # the row of units has a cell for each column
+    while above > 0 and not names and (cells := names_in(lines[above - 1], dialect)) is not None:
         above -= 1
         found = cells if not are_formats(cells) else found
-        if not any(units) and are_units(cells, names_in(lines[above - 1], dialect) if above else None):
+        over = names_in(lines[above - 1], dialect) if above else None
+        is_named = over is not None and is_time_or_lead(over) and not are_units(over)
+        if not any(units) and are_units(cells, over):
             units, is_whole = tuple(aligned(cells, width)), len(cells) == width
-        elif not are_formats(cells):
+        elif not are_formats(cells) and not (is_named and are_units(cells)):  # in words, and below them as signs
             names = cells
-            over = names_in(lines[above - 1], dialect) if above and sum(map(is_missing, cells)) else None
-            if over is not None and len(over) == len(cells) and all(over) and not is_time_or_lead(cells):
+            is_partial = any(map(is_missing, cells)) and not is_time_or_lead(cells)
+            if is_partial and over is not None and len(over) == len(cells) and all(over):
                 names, units = over, tuple(aligned(cells, width))  # units that nobody knows
     if facts.names:
         rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
