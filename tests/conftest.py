@@ -49,7 +49,7 @@ CRASHED: list[str] = []  # what is known of each process of xdist that has ended
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let a process of xdist write its stacks to a file when it crashes: what it prints is lost among the dots."""
+    """Write the stacks of a process of xdist that crashes to a file: what it prints is lost among the dots."""
     if given := getattr(session.config, "workerinput", None):
         stacks = Path(session.config.option.basetemp).with_name(f"stacks-{given['workerid']}")
         faulthandler.enable(stacks.open("w"))
@@ -104,7 +104,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def memory_as_before() -> Iterator[None]:
-    """Let no service that a test runs in this process tune its memory: it would keep a gigabyte, and all cycles."""
+    """Keep services that tests run in this process from tuning its memory: freed blocks and cycles would stay in it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warmup, "keep_freed_memory", lambda: False)
         patch.setattr(warmup, "spare_collector", lambda: None)

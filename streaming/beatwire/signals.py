@@ -96,6 +96,21 @@ def stop_on_signals() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def stop_after(seconds: float | None, stop: threading.Event) -> Iterator[None]:
+    """Set an event after some seconds, unless the block has ended before; None: never."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, stop.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def stop_with_parent(stop: Callable[[], None] | None = None) -> None:
     """Call `stop` in a thread when standard input ends, as it does when the parent process ends.
 

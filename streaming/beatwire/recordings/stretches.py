@@ -127,7 +127,7 @@ def placed(
 ) -> Signal:
     """Return one signal of stretches, each at its time to the sample of ``rate_hz``, the highest of theirs if None.
 
-    A single stretch at time 0 is returned as it is.
+    A single stretch at time 0 is returned unchanged.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
 from beatwire.service.warmup import warm_up
+from beatwire.signals import stop_after
 
 Feeder = Callable[[Cluster, threading.Event, Callable[[str], None]], dict[str, Any]]
 _PUBLISH_S = 3.0  # after a feed that has ended, and the last message of it: for what it sent last
@@ -88,11 +89,7 @@ def run_watch(
         console.print(f"broker   {started.description}")
         thread = threading.Thread(target=feed, name="feed", daemon=True)
         thread.start()
-        if seconds is not None:
-            timer = threading.Timer(seconds, ended.set)
-            timer.daemon = True
-            timer.start()
-            stack.callback(timer.cancel)
+        stack.enter_context(stop_after(seconds, ended))
         try:
             warm_up(console.print)
             pipeline = Pipeline(Settings())

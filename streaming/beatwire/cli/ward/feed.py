@@ -123,7 +123,7 @@ def feed(
     from beatwire.cli.configured import cluster_and_registry
     from beatwire.kafka.reachability import broker_responds
     from beatwire.kafka.topics import check_broker
-    from beatwire.signals import stop_on_signals
+    from beatwire.signals import stop_after, stop_on_signals
     from beatwire.wire import names
 
     cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
@@ -138,8 +138,7 @@ def feed(
             stack.enter_context(opened)
             schema_id = opened.schema_id(names.SAMPLES, cluster.topic(names.SAMPLES))
         stop = stack.enter_context(stop_on_signals())
-        if seconds is not None:
-            _stop_after(seconds, stop, stack)
+        stack.enter_context(stop_after(seconds, stop))
         summary = run_feed(readers, cluster, stop, print_message, spool=spool, record=record, schema_id=schema_id)
     print_result(summary.as_dict(), as_json, FEED_LINES)
     if summary.lost:
@@ -212,11 +211,3 @@ def watch(
         feeder = feed_devices if devices else play_recordings
         result = run_watch(feeder, broker.value, stop, stay=stay, quiet=as_json, seconds=seconds)
     print_result(result, as_json, WATCH_LINES)
-
-
-def _stop_after(seconds: float, stop: threading.Event, stack: ExitStack) -> None:
-    """Set an event after some seconds."""
-    timer = threading.Timer(seconds, stop.set)
-    timer.daemon = True
-    timer.start()
-    stack.callback(timer.cancel)

@@ -11,7 +11,6 @@ next call of `take` is the sign of that.
 """
 
 import threading
-from itertools import accumulate
 from typing import NamedTuple
 
 from beatwire.kafka.consuming.batch import Part
@@ -136,10 +135,13 @@ class HandOver:
             if not self._open:
                 return None
             replay = bool(self._parts) and self._parts[0][0]
-            counts = accumulate(len(part.messages) for _, part in self._parts)
-            fits = [kind is replay and count <= self.most for (kind, _), count in zip(self._parts, counts, strict=True)]
-            count = max(1, (*fits, False).index(False))
-            parts, rest = [part for _, part in self._parts[:count]], self._parts[count:]
+            parts, size = list[Part](), 0
+            for kind, part in self._parts:
+                size += len(part.messages)
+                if parts and (kind is not replay or size > self.most):
+                    break
+                parts.append(part)
+            rest = self._parts[len(parts) :]
             self._clear()
             for kind, part in rest:
                 self._add(part, replay=kind)
@@ -148,7 +150,7 @@ class HandOver:
             return Taken(parts, replay, self._reading._replace(caught_up=caught_up))
 
     def took(self, messages: int, seconds: float) -> None:
-        """Let the next tick have as many messages as take `TICK_S`, by what a tick took."""
+        """Set how many messages the next ticks have at most, so that one takes about `TICK_S`."""
         if seconds > TICK_S:
             self.most = max(FEWEST_MESSAGES, round(messages * TICK_S / seconds))
         elif 2 * messages > self.most:

@@ -93,7 +93,7 @@ def tail(
 
 
 class _Awaited:
-    """Says once which of the streams that were asked for have not come, some seconds after others came first.
+    """Notes once which of the requested streams have not come within some seconds of the first record.
 
     Their ids may be misspelt. A topic on which nothing comes says nothing of them.
     """

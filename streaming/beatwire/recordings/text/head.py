@@ -26,12 +26,11 @@ _SMALL_VOLTAGES = ("nv", "uv", "mv")  # that are nothing but a unit
 _LEAD_KEYS = r"lead|ableitung|d[ée]rivation|derivaci[óo]n|derivazione|deriva[çc][ãa]o|afleiding"
 _COMMENT = re.compile(r"^\s*(#+|%+|//+)\s?")
 _NUMBERS = r"(?:values?|data|samples?|signals?|amplitudes?|voltages?|ecg|ekg|leads?|channels?|columns?|numbers)"
-_IN_UNIT = (
-    re.compile(  # of what a remark says about the numbers, as "all values are in uV"; not "in mV/100", "in V-fib"
-        rf"(?<!of )\b{_NUMBERS}(?: +(?:{_NUMBERS}|are|is|given|stored|expressed|measured))* +in +"
-        r"((?:nano|micro|milli)?volts?|[nuµμm]?v)\b"
-        r"(?!\s*(?:[:=]\s*[-+]?\d|[/*^\u00d7]|\(?[x\u00d7]\s*\d|per\b|times\b)|(?<=\bv)(?:-|\s+)[a-z])"
-    )
+# What a remark says about the numbers, as "all values are in uV"; not "in mV/100", "in V-fib".
+_IN_UNIT = re.compile(
+    rf"(?<!of )\b{_NUMBERS}(?: +(?:{_NUMBERS}|are|is|given|stored|expressed|measured))* +in +"
+    r"((?:nano|micro|milli)?volts?|[nuµμm]?v)\b"
+    r"(?!\s*(?:[:=]\s*[-+]?\d|[/*^\u00d7]|\(?[x\u00d7]\s*\d|per\b|times\b)|(?<=\bv)(?:-|\s+)[a-z])"
 )
 _VALUE = re.compile(r"^\s*([+-]?[\d.,' ]*\d)\s*(.*)$")
 
