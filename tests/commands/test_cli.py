@@ -85,6 +85,9 @@ def test_every_command_prints_its_help_text(command: str) -> None:
     code, out, _ = run(f"{command} --help")
     assert code == 0
     assert f"Usage: beatwire {command}".strip() in out.replace("Usage: root", "Usage: beatwire")
+    assert not re.search(r"<(bool|str|int|float|list|path)", out, re.IGNORECASE), (
+        "a type of Python means nothing to a user"
+    )
 
 
 def test_the_examples_of_the_help_texts_use_options_that_exist() -> None:

@@ -13,7 +13,7 @@ from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
 from moments import wait_until
 from page_browser import RATE_HZ, Feed, drawn, heart, ink_of, opened, tile
-from page_ward import beat
+from page_ward import alert, beat
 from playwright.sync_api import Browser, expect
 
 pytest_plugins = ("page_fixtures",)
@@ -58,6 +58,17 @@ def test_a_feed_that_stops_says_since_when_and_has_no_rate(browser: Browser, pag
         expect(tile(seen, "bed-1").locator(".silent canvas")).to_have_css("opacity", "0.2")
         expect(tile(seen, "bed-1").locator(".rate")).to_have_text("--")
         expect(tile(seen, "bed-1").locator("a")).to_have_attribute("aria-label", re.compile("rate -- per minute"))
+
+
+def test_what_never_sent_says_why_by_its_technical_alert(browser: Browser, page: Dashboard) -> None:
+    feed = "no data: no message from any stream for 2 s"
+    page.ward.add_records([alert("ecg.samples", "no data", text=feed), alert("ecg.samples", "asystole", "latched")])
+    page.ward.add_records([alert("ecg.samples/3", "noise", text="monitoring interrupted: 5 s")])
+    page.ward.add_records([alert("bed-1", "asystole", text="asystole: no beat for 4 s")])
+    said = {"ecg.samples": "no message from any stream for 2 s", "ecg.samples/3": "5 s", "bed-1": "no data"}
+    with opened(browser, page.url) as seen:
+        for stream, text in said.items():
+            expect(tile(seen, stream).locator(".tile-state")).to_have_text(text)
 
 
 def test_a_time_of_another_day_has_its_date_and_none_is_too_far(browser: Browser, page: Dashboard) -> None:

@@ -87,3 +87,14 @@ def test_a_narrow_screen_needs_no_horizontal_scrolling(browser: Browser, page: D
         assert seen.evaluate("document.documentElement.scrollWidth") <= 400
         wide = seen.eval_on_selector("#list, #bed:not([hidden])", "e => e.scrollWidth - e.clientWidth")
         assert wide <= 0
+
+
+def test_the_search_field_of_a_phone_shows_what_it_is(browser: Browser, page: Dashboard) -> None:
+    with opened(browser, page.url, 390, 844) as seen:
+        for rules in ((), ("asystole",)):  # the number of alarms takes a line
+            page.ward.add_records([alert("bed-1", rule) for rule in rules])
+            expect(seen.locator("#counts .alarm")).to_have_count(len(rules))
+            for width in (390, 360, 320):
+                seen.set_viewport_size({"width": width, "height": 844})
+                assert seen.evaluate("document.querySelector('#query').clientWidth") >= 90
+                assert seen.evaluate("document.documentElement.scrollWidth") <= width

@@ -38,7 +38,7 @@ def archive(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE...",
+            metavar="SOURCE",
             help="Folders of recordings, patterns such as 'ward/*.edf', files, or addresses of these (s3://...).",
         ),
     ],

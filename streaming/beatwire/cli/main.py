@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from beatwire.cli.parsed import ParsedCommand
+from beatwire.cli.parsed import ParsedCommand, ParsedGroup
 from beatwire.cli.terminal import print_message
 from beatwire.errors import FatalError, LostCardError, UserError, reason
 from beatwire.service.observing.logs import log_event, print_waiting, writes_json
@@ -95,6 +95,7 @@ def __getattr__(name: str) -> Any:
 def _with(names: Collection[str]) -> typer.Typer:
     """Return the command line with some commands."""
     made = typer.Typer(
+        cls=ParsedGroup,
         help="A streaming ECG monitor: heartbeats, anomaly scores and alerts from live ECG streams or from recordings. "
         "Not a medical device.",
         epilog="First steps:\n\n"
@@ -113,7 +114,7 @@ def _with(names: Collection[str]) -> typer.Typer:
         if isinstance(given, typer.Typer):
             for one in given.registered_commands:
                 one.cls = ParsedCommand
-            made.add_typer(given, name=name, rich_help_panel=command.panel)
+            made.add_typer(given, name=name, cls=ParsedGroup, rich_help_panel=command.panel)
             continue
         epilog = getattr(module, command.examples) if command.examples else None
         kind = getattr(module, command.kind) if command.kind else ParsedCommand

@@ -203,10 +203,9 @@ def installed_extra(extra: str) -> Check:
     found = {name: _version(name) for name in names}
     missing = [name for name, number in found.items() if number is None]
     if missing:
-        state = MISSING if len(missing) == len(names) else WARNING
         text = f"{purpose}: {', '.join(missing)} not installed"
         helps = extra != "gpu" or gpu().state != MISSING
-        return Check(f"[{extra}]", state, text, f"pip install 'beatwire[{extra}]'" if helps else _CPU_ENOUGH)
+        return Check(f"[{extra}]", MISSING, text, f"pip install 'beatwire[{extra}]'" if helps else _CPU_ENOUGH)
     return Check(f"[{extra}]", OK, f"{purpose}: {', '.join(f'{name} {number}' for name, number in found.items())}")
 
 

@@ -49,7 +49,11 @@ def _count(what: str) -> typer.models.OptionInfo:
 def chaos(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(show_default="a synthetic ward with planted events", help=f"Recordings to play: {SOURCES}."),
+        typer.Argument(
+            metavar="SOURCE",
+            show_default="a synthetic ward with planted events",
+            help=f"Recordings to play: {SOURCES}.",
+        ),
     ] = None,
     minutes: Annotated[float, option("MINUTES", "Duration of the disturbances.", min=0)] = 2.0,
     seconds: Annotated[

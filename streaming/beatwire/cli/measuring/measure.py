@@ -54,6 +54,7 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="NAME",
             show_default="all",
             help="Benchmarks: detection, graph, memory, hours, recording, archive, accuracy, gpu, preloaded, garbage, "
             "live, feed, handover, page.",
@@ -63,11 +64,11 @@ def bench(
         Path | None, option("FILE", "Append the results to a file, one line of JSON each.", shown="no file")
     ] = None,
     streams: Annotated[
-        int | None, option("", "Streams, in chunks of one second.", LIVE, "2,000 streams", min=1)
+        int | None, option("INTEGER", "Streams, in chunks of one second.", LIVE, "2,000 streams", min=1)
     ] = None,
-    bundle: Annotated[int, option("", "Streams whose chunks a message has; needs --streams.", LIVE, min=1)] = 1,
-    seconds: Annotated[float, option("", "Length of the feed; needs --streams.", LIVE, min=20.0)] = 40.0,
-    workers: Annotated[int, option("", "Processes that read; needs --streams.", LIVE, min=1)] = 2,
+    bundle: Annotated[int, option("INTEGER", "Streams whose chunks a message has; needs --streams.", LIVE, min=1)] = 1,
+    seconds: Annotated[float, option("SECONDS", "Length of the feed; needs --streams.", LIVE, min=20.0)] = 40.0,
+    workers: Annotated[int, option("INTEGER", "Processes that read; needs --streams.", LIVE, min=1)] = 2,
     as_json: Json = False,
 ) -> None:
     """Measure speed, memory and accuracy against their limits.
@@ -119,7 +120,10 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def evaluate(
     ctx: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(help="Folder of annotated WFDB records; with --alerts also a folder of such folders.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder of annotated WFDB records; with --alerts also a folder of such folders."
+        ),
     ],
     lead: Annotated[
         str, option("first|best|all", "Leads to evaluate: the first, the best of each record, or all together.")
@@ -146,7 +150,7 @@ def evaluate(
     people: Annotated[
         str, option("all|development|held back", "With --alerts: which half of the people, by a hash.")
     ] = "all",
-    ward_beds: Annotated[int, option("", "With --alerts: beds of the simulated ward.", min=0)] = 200,
+    ward_beds: Annotated[int, option("INTEGER", "With --alerts: beds of the simulated ward.", min=0)] = 200,
     model: ModelPath = None,
     detector: Detectors = DetectorKind.NETWORK,
     backend: Backends = BackendKind.AUTO,

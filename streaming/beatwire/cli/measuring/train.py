@@ -11,7 +11,8 @@ from beatwire.cli.options import AnnotationEnding, Json, Seed, examples, option
 from beatwire.cli.terminal import print_message, progress_bar
 
 Folders = Annotated[
-    list[Path], typer.Argument(help="Folders of WFDB records with beat annotations; one database each.")
+    list[Path],
+    typer.Argument(metavar="FOLDER", help="Folders of WFDB records with beat annotations; one database each."),
 ]
 Weights = Annotated[
     Path,
@@ -101,7 +102,10 @@ def train_classes(
 )
 def train_rhythm(
     folders: Annotated[
-        list[Path], typer.Argument(help="Folders of WFDB records with rhythm marks, beats, or comments on the rhythm.")
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER", help="Folders of WFDB records with rhythm marks, beats, or comments on the rhythm."
+        ),
     ],
     out: Weights,
     noise: NoiseRecords = None,
@@ -122,7 +126,10 @@ def train_rhythm(
 )
 def train_ventricular(
     folders: Annotated[
-        list[Path], typer.Argument(help="Folders of WFDB records with beats, rhythm marks, or comments on the rhythm.")
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER", help="Folders of WFDB records with beats, rhythm marks, or comments on the rhythm."
+        ),
     ],
     out: Weights,
     noise: NoiseRecords = None,

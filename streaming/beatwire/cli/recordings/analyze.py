@@ -21,7 +21,7 @@ EXAMPLES = examples(
 
 
 def analyze(
-    source: Annotated[str, typer.Argument(help=f"Recording to analyze: {SOURCES}.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help=f"Recording to analyze: {SOURCES}.")],
     lead: Lead = "all",
     fs: Rate = None,
     column: ColumnName = None,

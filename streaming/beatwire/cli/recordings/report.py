@@ -25,7 +25,7 @@ LINES = {
 
 
 def report(
-    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Recordings to report: {SOURCES}.")],
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE", help=f"Recordings to report: {SOURCES}.")],
     out: Annotated[
         Path | None,
         option(

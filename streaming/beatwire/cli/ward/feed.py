@@ -72,7 +72,7 @@ DEVICES = (
     "polar:NAME or polar:ADDRESS, py:MODULE:CLASS"
 )
 
-Sources = Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}.")]
+Sources = Annotated[list[str], typer.Argument(metavar="SOURCE", help=f"Devices: {DEVICES}.")]
 StreamId = Annotated[
     str | None, option("--stream ID", "Id of the stream; for a source of one device.", shown="from the device")
 ]
@@ -146,7 +146,7 @@ def feed(
 
 
 def watch(
-    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}. Or {SOURCES}.")],
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE", help=f"Devices: {DEVICES}. Or {SOURCES}.")],
     stream: StreamId = None,
     speed: Annotated[str, option("FACTOR", "Of recordings: multiple of real time.")] = "1",
     broker: Annotated[

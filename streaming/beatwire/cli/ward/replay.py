@@ -47,7 +47,7 @@ LINES = {
 
 
 def replay(
-    sources: Annotated[list[str], typer.Argument(help=f"Recordings to play: {SOURCES}.")],
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE", help=f"Recordings to play: {SOURCES}.")],
     bootstrap: Bootstrap = None,
     streams: Annotated[
         int | None,

@@ -77,9 +77,7 @@ def limits(
     config: ConfigFile = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="RULE=LIMIT...", show_default=False, help="New limits; without any, print those in force."
-        ),
+        typer.Argument(metavar="RULE=LIMIT", show_default=False, help="New limits; without any, print those in force."),
     ] = None,
     by: By = None,
     reset: Annotated[bool, flag("--reset", "Return to the defaults.")] = False,

@@ -42,7 +42,7 @@ class Topic(StrEnum):
 
 
 def tail(
-    kind: Annotated[Topic, typer.Argument(help="What to print.")],
+    kind: Annotated[Topic, typer.Argument(metavar="KIND", help="What to print.")],
     bootstrap: Bootstrap = None,
     properties: Properties = None,
     prefix: TopicPrefix = None,

@@ -7,7 +7,7 @@
 
 import { Playhead } from "./clock.js";
 import { SampleRing } from "./ring.js";
-import { since } from "./text.js";
+import { byPriority, parts, since } from "./text.js";
 
 const KEPT_S = 30;
 const SILENT_MS = 2500;
@@ -80,7 +80,9 @@ export class Stream {
     if (this.isSilent(nowMs)) {
       const heard = this.arrivedMs > 0 ? nowUs - (nowMs - this.arrivedMs) * 1000 : Infinity;
       const sinceUs = Math.min(this.bed.arrived_us ?? Infinity, heard);
-      return sinceUs < Infinity ? `no data since ${since(sinceUs, nowUs)}` : "no data";
+      if (sinceUs < Infinity) return `no data since ${since(sinceUs, nowUs)}`;
+      const reason = byPriority(this.bed.alerts).find((alert) => alert.technical && alert.state !== "latched");
+      return reason ? parts(reason)[0].split(": ").pop() : "no data"; // of the feed, too, which is no bed
     }
     if (this.bed.state === "lead off") return "lead off";
     return this.ring || this.watchedMs === Infinity ? "" : "waiting for samples"; // what nobody watches has none
