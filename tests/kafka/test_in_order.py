@@ -46,7 +46,7 @@ def test_a_tick_is_committed_with_all_messages_once_and_with_offsets_that_the_br
         start_offsets=lambda offsets, _: calls.append(f"offsets {offsets}"),
         await_offsets=lambda: calls.append("await"),
         commit=lambda retry_s: calls.append("commit"),
-        sender=SimpleNamespace(send_all=lambda outgoing: calls.append(f"send {sum(map(len, outgoing))}")),
+        sender=SimpleNamespace(send_all=lambda outgoing, _: calls.append(f"send {sum(map(len, outgoing))}")),
     )
     source: Any = SimpleNamespace(offsets=lambda positions: positions[0].offset, group_metadata=None)
     tick = TickTransaction(transactions, source)

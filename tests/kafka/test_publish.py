@@ -3,6 +3,7 @@
 import io
 import json
 from importlib import resources
+from types import SimpleNamespace
 from typing import Any
 
 import fastavro
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from steps import chunk, decoded
 
+NOW_US = 1_700_000_000_000_000
 LONGS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False)
 PLACES = st.builds(
@@ -65,7 +67,7 @@ def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
     """The columns whose encoding is ``rows``."""
     ints = {name: np.array([r[name] for r in rows], np.int64) for name in ("session", "sample", "time", "arrived")}
     given = {
-        "aligned": None,
+        "aligned": SimpleNamespace(now_us=NOW_US),
         "slot": np.array([STREAMS.index(r["stream"]) for r in rows], np.int64),
         "session": ints["session"],
         "sample": ints["sample"],
@@ -213,7 +215,7 @@ def published_alerts() -> list[dict[str, Any]]:
         publish.State(publish.Settings("vae-1", SCORED_BY, PLANE), ward.aligner.directory),
         Alerts(beats_of([]), transitions),
     )[1]
-    assert (len(out), out[0].topic) == (1, ALERTS)
+    assert (len(out), out[0].topic, out[0].at_us) == (1, ALERTS, NOW_US)
     read = [json.loads(value) for value in out[0].values]
     assert out[0].keys == [a["id"].encode() for a in read]
     return read

@@ -72,7 +72,7 @@ class Producer:
         self._may_fail()
         self._open = [], {}
 
-    def _send(self, outgoing: Sequence[Outgoing]) -> None:
+    def _send(self, outgoing: Sequence[Outgoing], sent_ms: int) -> None:
         assert self._open is not None
         for messages in outgoing:
             self._open[0].extend(messages.values)

@@ -21,14 +21,22 @@ from quiet_graph import QuietGraph
 from ticks import Ticks, polled, run
 
 
-def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for_each_partition():
+@pytest.mark.parametrize("ahead_s", [0.0, 190.0, -190.0])
+def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for_each_partition(ahead_s):
     ticks, now_s = (
-        Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30)),
+        Ticks(
+            replace(polled("c", 1), ahead_s=ahead_s),
+            *(polled("a", 3 + k, epoch=2, replay=True) for k in range(20)),
+            polled("d", 30, epoch=2),
+        ),
         itertools.count(0.0, 0.5),
     )
-    monitor = Monitor(Graph(), ticks, ticks, read_alerts=list, clock_us=lambda: 10_000_000, clock_s=lambda: next(now_s))
+    clock_us = round(1e6 * ahead_s) + 10_000_000
+    monitor = Monitor(Graph(), ticks, ticks, read_alerts=list, clock_us=lambda: clock_us, clock_s=lambda: next(now_s))
+    monitor.run(threading.Event(), until=lambda counters: counters.messages == 1)
+    ticks.epoch = 2
     monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
-    interrupted, live = ticks.published
+    _, interrupted, live = ticks.published
     found = json.loads(interrupted[0])
     assert (found["rule"], found["state"], found["stream"], found["priority"]) == (
         "monitoring interrupted",
@@ -37,7 +45,7 @@ def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for
         "low",
     )
     assert (found["partition"], found["model"], interrupted[1], live[0]) == (0, "model-1", {}, b"d")
-    assert found["onset_us"] < 10_000_000 - 5_000_000
+    assert 0 < found["onset_us"] < 10_000_000 - 5_000_000
 
 
 def test_a_short_replay_raises_no_alert():

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import ConfigEntry, ConfigResource  # type: ignore[attr-defined]
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.wire.names import ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
+from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 _BROKER_CLOCK, _KEPT = "message.timestamp.type=LogAppendTime", "-1"
 
@@ -74,6 +74,7 @@ def _shortened(topic: str, expected: str, got: str, follows: str) -> _Rule:
 _RULES = (
     _clock(SAMPLES, "the latency, what is scored, and when limits change,"),
     _clock(SETTINGS, "when limits change"),
+    _clock(ACKS, "for which alert an acknowledgement holds"),
     _compacted(
         SAMPLES,
         "the broker removes older samples of each stream, so what a monitor reads after an outage, and a replay, have "

@@ -3,8 +3,8 @@
 In: a cluster. Out: answers, or a one-line error. No state: each function opens a
 connection of its own. What the topics contain is in the table of `beatwire.wire`.
 
-``ecg.samples`` and ``ecg.settings`` are stamped with the broker's clock (LogAppendTime): the arrival time of a message
-is the time at which the broker received it.
+``ecg.samples``, ``ecg.settings`` and ``ecg.acks`` are stamped with the broker's clock (LogAppendTime): the arrival time
+of a message is the time at which the broker received it.
 """
 
 import time
@@ -38,7 +38,12 @@ TOPICS: Mapping[str, Mapping[str, str]] = {
     BEATS: {},
     # The monitor publishes tombstones of alerts that have ended; an acknowledgement is in its alert within a second.
     ALERTS: {"cleanup.policy": "compact", "segment.ms": _DAY_MS},
-    ACKS: {"cleanup.policy": "compact,delete", "retention.ms": str(7 * 24 * 3600 * 1000), "segment.ms": _DAY_MS},
+    ACKS: {
+        "cleanup.policy": "compact,delete",
+        "message.timestamp.type": "LogAppendTime",
+        "retention.ms": str(7 * 24 * 3600 * 1000),
+        "segment.ms": _DAY_MS,
+    },
     # A successor replays two minutes, by the limits that were in force then: older ones stay for a while.
     SETTINGS: {
         "cleanup.policy": "compact",

@@ -214,7 +214,8 @@ class Outgoing:
     """Messages of one topic: keys, values and headers of each; they may be made when they are taken.
 
     ``records`` is the number of records that they contain, where that is not one each (``wire.dead_letters``).
-    ``tombstones``: they have no values, and remove what compacted topics have under their keys.
+    ``tombstones``: they have no values, and remove what compacted topics have under their keys. ``at_us`` is the time
+    of their tick by the broker's clock, which becomes that of those with headers; 0: they have that of their sending.
     """
 
     topic: str
@@ -223,6 +224,7 @@ class Outgoing:
     headers: list[list[tuple[str, bytes]]] | None = None
     records: int | None = None
     tombstones: bool = False
+    at_us: int = 0
 
     def __len__(self) -> int:
         if self.tombstones:

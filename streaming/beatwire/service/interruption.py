@@ -29,7 +29,7 @@ class Interruption:
     counters, loop
         Where the time is counted, and what probes read.
     clock_us, clock_s
-        The time, microseconds since 1970; and a clock for durations.
+        The time by the broker's clock, microseconds since 1970; and a clock for durations.
 
     Attributes
     ----------

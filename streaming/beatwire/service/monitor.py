@@ -115,7 +115,7 @@ class Monitor:
         self._epoch, self._ahead_s, self._adopted = -1, 0.0, False
         self._counts: list[int] = []  # of partitions, one after the other
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
-        self._interruption = Interruption(self.counters, self.loop, clock_us, clock_s)
+        self._interruption = Interruption(self.counters, self.loop, self._broker_us, clock_s)
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
         """Run until `stop` is set or `until` returns True; the tick in work is finished and published.
@@ -235,12 +235,12 @@ class Monitor:
         self._adopted = True
         return True
 
-    def _broker_us(self, polled: PolledTick) -> int:
-        """Return the time by the broker's clock, also while messages wait there."""
-        if polled.ahead_s != self._ahead_s:
+    def _broker_us(self, polled: PolledTick | None = None) -> int:
+        """Return the time by the broker's clock, also while messages wait there, as the newest tick says."""
+        if polled is not None and polled.ahead_s != self._ahead_s:
             self._ahead_s = polled.ahead_s
             log_clocks(polled.ahead_s)
-        return self._clock_us() - round(polled.ahead_s * 1e6)
+        return self._clock_us() - round(self._ahead_s * 1e6)
 
     def _mark_overload(self, polled: PolledTick) -> RawTick:
         """Return the tick, marked as overloaded if it is too late: its beats are not scored, its rules are decided."""

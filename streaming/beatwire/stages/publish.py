@@ -76,6 +76,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
                 [alert["id"].encode() for alert in alerts.transitions],
                 [encode_alert(alert | model).encode() for alert in alerts.transitions],
                 list(map(alert_headers, alerts.transitions)),
+                at_us=alerts.beats.aligned.now_us,
             )
         )
     if alerts.audit:

@@ -47,7 +47,7 @@ def test_missing_topics_of_others_are_named_without_that_command(kafka):
     assert re.search(r"got a broker with \d+ other topics$", str(error.value))
 
 
-@pytest.mark.parametrize("name", [names.SAMPLES, names.SETTINGS])
+@pytest.mark.parametrize("name", [names.SAMPLES, names.SETTINGS, names.ACKS])
 def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, monkeypatch, caplog, name):
     without = dict(topics.TOPICS[name])
     del without["message.timestamp.type"]

@@ -7,11 +7,14 @@ import pytest
 from beatwire.kafka.consuming.batch import PolledTick
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
-from beatwire.kafka.publishing import torn
+from beatwire.kafka.publishing import torn, transactions
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.publishing.tick_transaction import TickTransaction
 from beatwire.kafka.publishing.torn import find_torn
+from beatwire.kafka.publishing.transactions import Transactions
 from beatwire.kafka.reading.readers import read_to_end
+from beatwire.records import Outgoing
 from beatwire.wire import names
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from kafka_messages import beats, positions_after, send, take
@@ -20,9 +23,16 @@ from moments import wait_until
 pytestmark = pytest.mark.kafka
 
 GROUP = "g"
+OTHER_KEY = b"alert 1"  # of another partition than the stream: an alert is published under its id
 STATES = "__transaction_state"
 STATUS = 2 + 8 + 2 + 4  # place of the status in a record: after version, producer id, epoch and timeout
 ONGOING, COMPLETE_COMMIT = 1, 4
+
+
+@pytest.fixture(autouse=True)
+def open_for_long(monkeypatch):
+    """A machine may take long to come to the kill of the broker."""
+    monkeypatch.setattr(transactions, "OPEN_S", 60.0)
 
 
 def count_as_committed(kafka, name: str) -> None:
@@ -56,23 +66,23 @@ def commit(source: Source, polled: PolledTick, at_ms: int) -> None:
     wait_until(lambda: source.take(0.05) or source.committed(polled.positions) == polled.positions)
 
 
-def leave_torn(kafka, *, of_first: bool, later_ms: int, topic: str = names.BEATS) -> list[int]:
-    """Leave a message of the output open whose input is committed `later_ms` after it; return its partition.
+def leave_torn(kafka, *, of_first: bool, published: bool, topic: str = names.BEATS, apart_s: float = 0) -> list[int]:
+    """Leave a message of the output open, in whose transaction the input was committed, or not; return its partition.
 
-    The transactional id is that of partition 0, or of the partition of the message.
+    The transactional id is that of partition 0, or of the partition of the input. The time of the tick differs from
+    that of this machine by so much; 0: the message has none.
     """
     send(kafka, b"1")
     with Source(kafka.cluster, GROUP) as source:
         polled = take(source)
         (partition,) = polled.positions
         name = source.transactional_id(0 if of_first else partition)
-        dead = Sender(kafka.cluster, {"transactional.id": name, "transaction.timeout.ms": 60_000})
-        dead.producer.init_transactions(60)
-        dead.producer.begin_transaction()
-        dead.send(topic, [b"s"], [b"torn"])
-        dead.producer.flush(60)
-        at_ms = int(time.time() * 1000) + later_ms
-        commit(source, polled, at_ms)
+        key = b"s" if topic != names.ALERTS else OTHER_KEY
+        dead = TickTransaction(Transactions(kafka.cluster, name), source)
+        at_us = round((time.time() + apart_s) * 1e6) if apart_s else 0
+        dead.send([Outgoing(topic, [key], [b"torn"], at_us=at_us)])
+        dead.transactions.sender.producer.flush(60)
+        commit(source, polled, dead._begun_ms - (not published))
     count_as_committed(kafka, name)
     kafka.kill()
     kafka.start()
@@ -80,14 +90,19 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int, topic: str = names.BEATS
 
 
 @pytest.mark.parametrize(
-    ("topic", "of_first"),
-    [(names.BEATS, True), (names.AUDIT, True), pytest.param(names.BEATS, False, marks=pytest.mark.slow)],
+    ("topic", "of_first", "apart_s"),
+    [
+        (names.AUDIT, True, 0),
+        (names.ALERTS, False, -190),
+        pytest.param(names.BEATS, False, 0, marks=pytest.mark.slow),
+        pytest.param(names.ALERTS, True, 190, marks=pytest.mark.slow),
+    ],
 )
-def test_a_successor_commits_a_tick_that_counts_as_published(kafka, monkeypatch, topic, of_first):
-    monkeypatch.setattr(torn, "_TICK_MS", 60_000)  # whatever else the machine does
-    partition = leave_torn(kafka, of_first=of_first, later_ms=100, topic=topic)
+def test_a_successor_commits_a_tick_that_counts_as_published(kafka, topic, of_first, apart_s):
+    (partition,) = leave_torn(kafka, of_first=of_first, published=True, topic=topic, apart_s=apart_s)
     found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [topic])
-    assert [(at.partition, at.published) for at in found] == [(*partition, True)]
+    assert [at.published for at in found] == [True]
+    assert (found[0].partition == partition) is (topic != names.ALERTS)
     send(kafka, b"2")
     with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
         polled = take(source)
@@ -97,9 +112,8 @@ def test_a_successor_commits_a_tick_that_counts_as_published(kafka, monkeypatch,
 
 
 def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_tick(kafka, monkeypatch):
-    monkeypatch.setattr(torn, "_TICK_MS", 500)
     monkeypatch.setattr(torn, "_LONG_MS", 3_600_000)
-    leave_torn(kafka, of_first=True, later_ms=-60_000)
+    leave_torn(kafka, of_first=True, published=False)
     send(kafka, b"2")
     with Source(kafka.cluster, GROUP) as source, Sender(kafka.cluster, {"transactional.id": "successor"}) as successor:
         polled = take(source)
@@ -118,7 +132,7 @@ def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_ti
 @pytest.mark.slow  # waits for as long as transactions last
 def test_what_the_broker_had_aborted_is_ended_for_readers_after_longer_than_transactions_last(kafka, monkeypatch):
     monkeypatch.setattr(torn, "_LONG_MS", 5_000)
-    partition = leave_torn(kafka, of_first=False, later_ms=-1000)
+    partition = leave_torn(kafka, of_first=False, published=False)
     time.sleep(5)
     with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
         while not source.assigned:

@@ -37,7 +37,7 @@ class Position(NamedTuple):
 
     offset   of the next message to publish for
     rewind   of the first message that a successor has to replay; at most `offset`
-    at_ms    of the commit: the messages of the tick are older; milliseconds since 1970, producer's clock; 0: unknown
+    at_ms    of the commit and of the messages of its tick, milliseconds since 1970, producer's clock; 0: unknown
     banks    that were open at the commit; None: unknown
     topic_id of the topic, 22 characters; None: unknown
     leader   the leader epoch of the message before `offset`; None: unknown. Kafka stores it beside the metadata

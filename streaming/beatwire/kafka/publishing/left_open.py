@@ -99,9 +99,11 @@ class LeftOpen:
     def end_torn(self, own: Transactions, source: Source) -> None:
         """End what the broker has ended in some partitions only, by whichever transactional id it was begun."""
         torn = find_torn(self._cluster, source.group, source.topic, names.OUTPUT)
-        last = max((at.partition for at in torn), default=-1)
-        others = (source.transactional_id(partition) for partition in range(last + 1))
-        for name in (own.name, *(name for name in others if name != own.name)):
+        inputs = range(0)
+        with contextlib.suppress(UnansweredError):
+            inputs = range(sum(self._partitions([source.topic]).values()) if torn else 0)
+        ids = map(source.transactional_id, (*sorted(source.assigned), *inputs))
+        for name in dict.fromkeys((own.name, *ids)):
             if not torn:
                 return
             with contextlib.suppress(KafkaException, FatalError):

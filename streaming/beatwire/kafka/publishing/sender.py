@@ -20,6 +20,7 @@ from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.publishing.producer import Producer
 from beatwire.records import Outgoing
 
+SENT = "sent-ms"  # header: the time of sending, where the timestamp is another
 LARGEST_BYTES = 900_000  # of key and value together: Kafka's default limit is 1 MB a message, headers included
 _TRUNCATED_BYTES = 65_536
 _FLUSH_S = 30.0
@@ -83,8 +84,13 @@ class Sender:
         self.is_permanent = False
         self.producer = self._open(settings or {})
 
-    def send_all(self, outgoing: Sequence[Outgoing]) -> None:
+    def send_all(self, outgoing: Sequence[Outgoing], sent_ms: int = 0) -> None:
         """Queue the messages of a tick.
+
+        Parameters
+        ----------
+        sent_ms
+            What they have as timestamp, milliseconds since 1970, and those with another one in a header; 0: the time.
 
         Raises
         ------
@@ -92,24 +98,16 @@ class Sender:
             See `check`.
         """
         for messages in outgoing:
-            if messages.tombstones:
-                self.send(messages.topic, messages.keys, [None] * len(messages.keys))
-            elif messages.headers is None:
-                self.send(messages.topic, messages.keys, messages.values)
-            else:
-                self.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)
+            keys = messages.keys
+            headers: Sequence[Headers | None] = messages.headers or [None] * len(keys)
+            values = [None] * len(keys) if messages.tombstones else messages.values
+            if messages.at_us:
+                headers = [[*(fields or ()), (SENT, b"%d" % sent_ms)] for fields in headers]
+            self._send(messages.topic, keys, values, headers, messages.at_us // 1000 or sent_ms)
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
         """Queue messages; wait while the buffer is full."""
-        produce, topic = self.producer.produce, self.cluster.topic(topic)
-        for key, value in zip(keys, values, strict=True):
-            try:
-                produce(topic, value, key)
-            except BufferError:
-                self._produce_when_possible(topic, value, key, None)
-            except KafkaException as error:
-                self._raise_fatal(error, topic)
-        self._poll()
+        self._send(topic, keys, values, [None] * len(keys))
 
     def send_with_headers(
         self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None], headers: Sequence[Headers]
@@ -119,23 +117,13 @@ class Sender:
         If key and value are together above `LARGEST_BYTES`, what is long of them is truncated, and the headers
         ``key-cut-from-bytes`` and ``cut-from-bytes`` contain the full sizes.
         """
-        produce, topic = self.producer.produce, self.cluster.topic(topic)
-        for key, value, fields in zip(keys, values, headers, strict=True):
-            if len(value or b"") + len(key or b"") > LARGEST_BYTES:
-                key, value, fields = _truncated(key, value, fields)
-            try:
-                produce(topic, value, key, -1, None, None, 0, fields)  # type: ignore[arg-type]
-            except BufferError:
-                self._produce_when_possible(topic, value, key, fields)
-            except KafkaException as error:
-                self._raise_fatal(error, topic)
-        self._poll()
+        self._send(topic, keys, values, headers)
 
     def mark(self, partitions: Mapping[str, Iterable[int]]) -> None:
         """Queue a tombstone without a key, which readers skip, for each of the partitions of topics of the brokers."""
         for topic, numbers in partitions.items():
             for partition in numbers:
-                self._produce_when_possible(topic, None, b"", None, partition)
+                self._produce_when_possible(topic, None, b"", None, partition, 0)
 
     def unacknowledged(self) -> int:
         """Return the number of messages that the broker has not acknowledged."""
@@ -207,13 +195,30 @@ class Sender:
         """Return a new producer."""
         return self.cluster.producer(SETTINGS | {"on_delivery": weakly(self._on_delivery)} | dict(settings))
 
+    def _send(
+        self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None],
+        headers: Sequence[Headers | None], at_ms: int = 0,
+    ) -> None:  # fmt: skip
+        """Queue messages with a timestamp, 0: the time; those with headers are truncated."""
+        produce, topic = self.producer.produce, self.cluster.topic(topic)
+        for key, value, fields in zip(keys, values, headers, strict=True):
+            if fields is not None and len(value or b"") + len(key or b"") > LARGEST_BYTES:
+                key, value, fields = _truncated(key, value, fields)
+            try:
+                produce(topic, value, key, -1, None, None, at_ms, fields)  # type: ignore[arg-type]
+            except BufferError:
+                self._produce_when_possible(topic, value, key, fields, -1, at_ms)
+            except KafkaException as error:
+                self._raise_fatal(error, topic)
+        self._poll()
+
     def _produce_when_possible(
-        self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None, partition: int = -1
+        self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None, partition: int, at_ms: int
     ) -> None:
         """Queue one message; wait while the buffer is full."""
         while True:
             try:
-                self.producer.produce(topic, value, key, partition, headers=headers)  # type: ignore[arg-type]
+                self.producer.produce(topic, value, key, partition, None, None, at_ms, headers)  # type: ignore[arg-type]
                 return
             except BufferError:
                 self._poll(0.05)

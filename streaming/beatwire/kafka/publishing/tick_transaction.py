@@ -4,7 +4,8 @@ In: the positions of the input after the tick, and its messages as they become k
 State: what is on its way to the broker.
 
 The broker takes several milliseconds for the offsets. They are on their way while the graph computes, as are the dead
-letters, which are known first.
+letters, which are known first. What is sent and the offsets have the time at which the transaction began: so they are
+known to belong together (`torn`).
 """
 
 import time
@@ -31,14 +32,14 @@ class TickTransaction:
     def __init__(self, transactions: Transactions, source: Source) -> None:
         self.transactions, self._source = transactions, source
         self._positions: Mapping[int, Position] = {}  # whose offsets are on their way
-        self._stamped: dict[int, Position] = {}  # the same with the time of the commit
-        self._begun, self._sent = False, 0
+        self._stamped: dict[int, Position] = {}  # the same with the time at which it began
+        self._begun_ms, self._sent = 0, 0
 
     def _begin(self) -> None:
         """Begin the transaction, once."""
-        if not self._begun:
+        if not self._begun_ms:
             self.transactions.begin()
-            self._begun = True
+            self._begun_ms = time.time_ns() // 1_000_000
 
     def start_offsets(self, positions: Mapping[int, Position]) -> None:
         """Begin to add the input offsets, partition -> position after the tick; `commit` waits for them.
@@ -49,9 +50,8 @@ class TickTransaction:
             The producer does not work.
         """
         self._begin()
-        at_ms = time.time_ns() // 1_000_000
         self._positions = positions
-        self._stamped = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
+        self._stamped = {partition: at._replace(at_ms=self._begun_ms) for partition, at in positions.items()}
         self.transactions.start_offsets(self._source.offsets(self._stamped), self._source.group_metadata)
 
     def send(self, outgoing: Sequence[Outgoing]) -> None:
@@ -63,7 +63,7 @@ class TickTransaction:
             The broker refuses a message, or the producer does not work.
         """
         self._begin()
-        self.transactions.sender.send_all(outgoing)
+        self.transactions.sender.send_all(outgoing, self._begun_ms)
         self._sent = len(outgoing)
 
     def commit(self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position]) -> dict[int, Position]:
@@ -79,7 +79,7 @@ class TickTransaction:
         Returns
         -------
         dict
-            partition -> position, with the time of the commit.
+            partition -> position, with the time at which the transaction began.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class TickTransaction:
             The transaction was not committed, or that is unknown.
         """
         self._begin()
-        self.transactions.sender.send_all(outgoing[self._sent :])
+        self.transactions.sender.send_all(outgoing[self._sent :], self._begun_ms)
         if self._positions:
             self.transactions.await_offsets()
         if positions and positions != self._positions:

@@ -4,30 +4,26 @@ In: a cluster, a group and its commits. Out: partitions of the output with open 
 
 A broker with the only replica that stops while it ends a transaction may count it as ended after its start, without
 having written its end to every partition (Apache Kafka 4.3.1). If the producer lives, its next transaction there ends
-both. If it is gone, the commit of the input decides: a message that is open although the commit behind it was made
-belongs to a tick that counts as published. The first open message decides: those behind it may be those of a
-successor, whose ticks are published. Any other message that is open for longer than transactions may last is of one
-that was aborted; readers of committed messages wait for its end.
-
-Input and output have the same keys. Where they have the same number of partitions, the input of a message is in the
-partition of its own number; elsewhere nothing is found.
+both. If it is gone, the commits of the input decide: a message that is open and has the time of one (`TickTransaction`)
+belongs to a tick that counts as published. The first open message decides: those behind it may be those of a successor,
+whose ticks are published. Any other message that is open for longer than transactions may last is of one that was
+aborted; readers of committed messages wait for its end.
 """
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
 from beatwire.kafka.consuming.commits import committed_positions
+from beatwire.kafka.publishing.sender import SENT
 
 _ANSWER_S = 5.0
 _RETRY_S = 10.0  # a broker that has just started refuses some requests
-# Between the messages of a tick and its commit. A successor that has gone on from the commit has made a later one.
-_TICK_MS = 3_000
 _LONG_MS = 30_000  # a multiple of ``transactions.OPEN_S``
 _ENDING_S = 0.5  # a transaction that the broker is ending has an end everywhere by then
 
@@ -78,19 +74,18 @@ def find_torn(cluster: Cluster, group: str, topic: str, output: Iterable[str]) -
 def _find(cluster: Cluster, group: str, topic: str, output: Sequence[str]) -> set[Open]:
     """Return what looks like that at present."""
     found = cluster.metadata(_ANSWER_S).topics
-    inputs = len(found[cluster.topic(topic)].partitions)
-    equal = [name for name in output if name in found and len(found[name].partitions) == inputs]
-    partitions = [TopicPartition(name, p) for name in equal for p in range(inputs)]
+    partitions = [TopicPartition(name, p) for name in output if name in found for p in found[name].partitions]
     stable, ends = (_ends(cluster, partitions, level) for level in ("read_committed", "read_uncommitted"))
     begins = {at: stable[at] for at in ends if stable[at] < ends[at]}
     if not begins:
         return set()
-    made_ms = {p: at.at_ms for p, at in committed_positions(cluster, group, topic, range(inputs)).items()}
+    inputs = found[cluster.topic(topic)].partitions
+    made_ms = {at.at_ms for at in committed_positions(cluster, group, topic, inputs).values()}
     times_ms = _open_times(cluster, begins, ends)
     now_ms = time.time_ns() // 1_000_000
     torn = set()
     for at, (first_ms, with_value_ms) in times_ms.items():
-        published = with_value_ms is not None and 0 <= made_ms.get(at[1], 0) - with_value_ms <= _TICK_MS
+        published = with_value_ms in made_ms
         if published or now_ms - first_ms > _LONG_MS:
             torn.add(Open(*at, begins[at], published))
     return torn
@@ -112,7 +107,7 @@ def _open_times(
                     if error.code() in DENIED:  # of the other topics it is known
                         unfinished = {other for other in unfinished if other[0] != at[0]}
                     continue
-                _, at_ms = message.timestamp()
+                at_ms = _sent_ms(message)
                 first_ms, with_value_ms = found.setdefault(at, (at_ms, None))
                 if with_value_ms is None and message.value() is not None and (message.offset() or 0) < ends[at]:
                     found[at] = first_ms, at_ms
@@ -123,6 +118,12 @@ def _open_times(
     finally:
         consumer.close()
     return found
+
+
+def _sent_ms(message: Message) -> int:
+    """Return the time at which the transaction of a message began, by its producer's clock."""
+    stated = dict(message.headers() or ()).get(SENT)
+    return int(stated) if stated and stated.isdigit() else message.timestamp()[1]
 
 
 def _ends(cluster: Cluster, partitions: Sequence[TopicPartition], level: str) -> dict[_At, int]:
