@@ -209,4 +209,6 @@ class Alerting(Part):
 
     def adopt(self, alerts: list[dict[str, Any]], held: AbstractSet[str]) -> set[str]:
         """Take over the alerts that are not off according to the log; return those whose rule does not hold."""
-        return alert.adopt(self.alerts.state, alerts, held)
+        over = alert.adopt(self.alerts.state, alerts, held)
+        drift.adopt(self.drift, alert.drifting(self.alerts.state))
+        return over

@@ -26,7 +26,7 @@ from beatwire.kernels.alerts.unjudged import IS_LIVING, MARK, MARK_AT
 from beatwire.kernels.classes.beat_class import Q
 from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.rhythms import rhythm
-from beatwire.records import F64, I64, Alerts, TickBeats
+from beatwire.records import F64, I64, Alerts, Bool, TickBeats
 from beatwire.records.alerting import RuleBeats, TransitionRoom
 from beatwire.records.columns import (
     NO_BEAT,
@@ -115,8 +115,9 @@ def adopt(state: State, alerts: list[dict[str, Any]], held: AbstractSet[str] = f
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
 
     Which alerts of beats are on the log says, but for those that are held: before a silence, which ends none, the
-    replay may have seen too few beats, or none of a graver alert that hides others. Whether an irregular rhythm is on
-    is known to the log alone (see ``kernels.alerts.rules``), and whether an asystole is if the replay has seen no beat.
+    replay may have seen too few beats, or none of a graver alert that hides others. So it does of drift, as a replay
+    scores what was not scored. Whether an irregular rhythm is on is known to the log alone (see
+    ``kernels.alerts.rules``), and whether an asystole is if the replay has seen no beat.
 
     Parameters
     ----------
@@ -149,6 +150,11 @@ def adopt(state: State, alerts: list[dict[str, Any]], held: AbstractSet[str] = f
     return over
 
 
+def drifting(state: State) -> Bool:
+    """Return of each slot whether its alert of drift is on."""
+    return np.asarray(state.slots[:, alert_state.FIRST_ONSET + alert_state.DRIFT] >= 0)
+
+
 def active(state: State) -> dict[str, int]:
     """Return how many alerts of each rule are on, by the key of the rule; another thread may call it."""
     onsets = state.slots[:, alert_state.FIRST_ONSET : alert_state.FIRST_ONSET + alert_state.RULES]
@@ -179,8 +185,8 @@ def _adopt_asystole(row: I64, alert: dict[str, Any]) -> None:
 
 
 def _adopt_of_beats(row: I64, logged: Mapping[int, dict[str, Any]], held: AbstractSet[str]) -> None:
-    """Take from the log which alerts of beats are on."""
-    for rule in alert_state.OF_BEATS if row[alert_state.IS_KNOWN] else ():
+    """Take from the log which alerts of beats are on, and of drift."""
+    for rule in (*alert_state.OF_BEATS, alert_state.DRIFT) if row[alert_state.IS_KNOWN] else ():
         alert = logged.get(rule, {})
         is_on = alert.get("session") == row[alert_state.SESSION] and alert["id"] not in held
         row[alert_state.FIRST_ONSET + rule] = alert["onset"] if is_on else -1

@@ -22,7 +22,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels.scores.drift import BLOCKS_TO_EMPTY, COMPARED, DRIFT_BLOCKS
 from beatwire.kernels.scores.history import LATENTS
-from beatwire.records import F32, F64, U8, TickBeats
+from beatwire.records import F32, F64, U8, Bool, TickBeats
 from beatwire.records.alerting import Borders, Crossings, DriftState
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.stages.support.room import room_for
@@ -109,6 +109,12 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     rows = rows_written(crossings.counts, run, BLOCKS_TO_EMPTY)
     events = np.insert(events, crossings.place[rows], crossings.rows[rows], axis=0)
     return state, replace(beats, events=events, run=None)
+
+
+def adopt(state: State, above: Bool) -> None:
+    """Take over of each slot whether its distance is above the limit, until the next comparison."""
+    grow(state, len(above))
+    state.streams.above[: len(above)] = above
 
 
 def radius(centre: F64, whitener: F64, latent: F32) -> F64:
