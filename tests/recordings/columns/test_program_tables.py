@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
+from beatwire.errors import UserError
 from beatwire.recordings import as_recording, read_recording
 from beatwire.recordings.arrays import from_array
 from beatwire.records import F64
@@ -42,6 +43,24 @@ def test_the_phase_of_a_heartbeat_is_no_clock(beat_s: float, called: str, per: f
         if is_file:
             assert "expected a sampling rate" in message_of(source)
     assert (recording.rate_hz, recording.leads) == (RATE_HZ, ("ECG_Clean",))
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    parts=st.integers(2, 9), name=st.sampled_from(("label", "stage", "session", "segment", "Beat_ID", "event")),
+    first=st.booleans(), clock=st.sampled_from(("", "time", "jitter")),
+)  # fmt: skip
+def test_the_number_of_a_segment_is_no_clock(parts: int, name: str, first: bool, clock: str) -> None:
+    steps = {"time": 0.0, "jitter": 0.02}
+    times = {"time": T + steps[clock] * np.random.default_rng(parts).uniform(-1, 1, len(T))} if clock else {}
+    columns = {**times, "II": MV}
+    number = {name: np.arange(len(MV)) * parts // len(MV) + 1.0}
+    table = pd.DataFrame({**number, **columns} if first else {**columns, **number})
+    if not clock:
+        with pytest.raises(UserError, match="sampling rate"):
+            as_recording(table)
+    recording = as_recording(table, fs=None if clock == "time" else RATE_HZ)
+    assert (recording.rate_hz, recording.leads, recording.samples.shape[1]) == (RATE_HZ, ("II",), len(MV))
 
 
 @settings(max_examples=draws(20), deadline=None)

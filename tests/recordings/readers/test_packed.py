@@ -135,6 +135,35 @@ def test_an_empty_row_between_rows_of_a_workbook_is_a_sample_without_values(
     assert_is_ecg(workbook(tmp_path_factory.getbasetemp() / "empty.xlsx", {"ECG": sheet}), mv, fs=RATE_HZ)
 
 
+@settings(max_examples=draws(15), deadline=None)
+@given(
+    title=st.booleans(), left=st.integers(0, 2),
+    others=st.lists(st.sampled_from(["hr", "marker", "eda", "acc_x"]), max_size=3, unique=True),
+    clock=st.booleans(), as_text=st.sampled_from(["", ".", ","]), unit=st.sampled_from([1e-6, 1e-3, 1.0]),
+    empty=st.booleans(),
+)  # fmt: skip
+def test_units_below_some_names_of_a_workbook_are_those_of_their_columns(
+    title: bool, left: int, others: list[str], clock: bool, as_text: str, unit: float, empty: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    mv = MV[:500].round(3)
+    mv[0] = 0.0
+    if empty:
+        mv[100:130] = np.nan
+    columns = {"millis": (1000 * T[:500]).tolist()} if clock else {}
+    columns |= {"II": [None if np.isnan(v) else round(float(v) * 1e-3 / unit, 7) for v in mv]}
+    columns |= {name: [1, *(k % 7 // 6 for k in range(499))] for name in others}
+    rows = [
+        [f"{v}".replace(".", as_text) if as_text and v is not None else v for v in row]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    units = [{"II": {1e-6: "uV", 1e-3: "mV", 1.0: "V"}[unit]}.get(name) for name in columns]
+    sheet = [*([["ECG of A"]] * title), [*columns], units, *rows]
+    path = workbook(tmp_path_factory.getbasetemp() / "units.xlsx", {"ECG": [[*[None] * left, *row] for row in sheet]})
+    assert_is_ecg(path, mv, fs=RATE_HZ)
+    assert read_recording(path, fs=RATE_HZ).leads == ("II",)
+
+
 def test_of_a_workbook_of_two_tables_one_is_chosen(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["II (mV)", "V1 (mV)"], *([float(v), -float(v)] for v in MV[:300])]
     path = workbook(tmp_path / "x.xlsx", {"My A": rows, "B": [[*row, 1] for row in reversed(rows[1:])]})

@@ -77,6 +77,7 @@ _OTHER = {
     "light", "baro", "gps", "rssi", "seq", "nseq", "cadence", "weight", "height", "position", "pos", "note", "notes",
     "comment", "comments", "red", "ir", "green", "puls", "herzfrequenz", "batterie", "akku", "temperatur", "split",
     "fold", "rip", "atmung", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
+    "segment", "trial", "window", "task",
 }  # fmt: skip
 _OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
                 "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip

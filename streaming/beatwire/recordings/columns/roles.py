@@ -50,6 +50,7 @@ from beatwire.tables import array_module, rows_of
 
 _NEVER_A_LEAD = (*RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
 _BY_NAME = "another quantity, by its name"
+_SHARED = 4.5  # jitter of a clock whose times two rows have, each
 _CHOOSE = " (choose with --column)"
 
 
@@ -133,11 +134,10 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
     """
     found = [behaviour(c) if c is not None else None for c in table.columns]
     rising = [k for k, b in enumerate(found) if b in RISING] if len(found) > 1 else []
-    by_name = _times_by_name(table, found) if not rising else []
     clock, count = _clock_and_count(table, rising, found, fs)
-    if clock is None and by_name:
-        clock = by_name[0]
-    elif not rising and not by_name and len(found) > 1 and _first_counts(table):
+    by_name = _times_by_name(table, found) if clock is None and count is None else []
+    clock = by_name[0] if by_name else clock
+    if not rising and not by_name and len(found) > 1 and _first_counts(table):
         count = 0
     down = [k for k, b in enumerate(found) if b is Behaviour.FALLS and is_index_name(table.names[k]) and len(found) > 1]
     if down and clock is None and count is None:
@@ -191,10 +191,11 @@ def _clock_and_count(
         named = is_time_name(table.names[k]) or table.unit(k) in PER_SECOND
         agrees = rate_hz is None or fs is None or abs(rate_hz / fs - 1) < 0.01
         is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
-        is_cycle = found[k] is Behaviour.TURNS and not named  # the phase of a heartbeat rises evenly too
-        is_phase = is_cycle and rate_hz is not None and turn_of(table.columns[k]) not in CLOCK_TURNS
+        is_cycle = found[k] is Behaviour.TURNS and not named
+        is_phase = is_cycle and rate_hz is not None and turn_of(table.columns[k]) not in CLOCK_TURNS  # of a heartbeat
         is_measured = table.is_quantity(k) and not named  # a temperature rises evenly for a while, too
-        if is_phase or is_measured or (is_other and (not usable or not agrees or is_cycle)):
+        is_part = not named and jitter >= _SHARED  # the number of a segment
+        if is_phase or is_measured or (is_other and (not usable or not agrees or is_cycle or is_part)):
             continue
         if rate_hz is None:
             counts.append(k)
@@ -209,7 +210,7 @@ def _rate_and_jitter(table: Table, k: int) -> tuple[float | None, float]:
     xp = array_module(values)
     steps = xp.diff(values[xp.isfinite(values)])
     step = typical_step(values[xp.isfinite(values)])
-    jitter = float(xp.median(xp.abs(steps - step))) / step + 9.0 * float((steps == 0).mean())
+    jitter = float(xp.median(xp.abs(steps - step))) / step + 2 * _SHARED * float((steps == 0).mean())
     is_count = not table.unit(k) and counts_packets(table.names[k], values)
     unit = None if is_count else time_unit(table.names[k], table.unit(k), step, None)
     return (None, jitter) if unit is None else (PER_SECOND[unit] / step, jitter)
@@ -217,11 +218,10 @@ def _rate_and_jitter(table: Table, k: int) -> tuple[float | None, float]:
 
 def _times_by_name(table: Table, found: list[Behaviour | None]) -> list[int]:
     """Return the columns that are called like a time, in a table in which no column rises evenly."""
-    names = [without_unit(name).casefold() for name in table.names]
     return [
         k for k, b in enumerate(found)
         if len(found) > 1 and b not in (Behaviour.EMPTY, Behaviour.CONSTANT) and table.columns[k] is not None
-        and table.meaning(k) is Meaning.TIME and (is_time_name(names[k]) or table.unit(k) in PER_SECOND)
+        and table.meaning(k) is Meaning.TIME and (is_time_name(table.names[k]) or table.unit(k) in PER_SECOND)
     ]  # fmt: skip
 
 

@@ -69,14 +69,17 @@ def _written(sheet: Any, to: Path) -> int:
                 empty += 1
                 continue
             is_row = any(map(_is_number, row))
-            file.write(("\t" * (width - 1 if count and is_row else 0) + "\n") * empty)  # samples without a value
+            file.write(("\t\n" if count and is_row else "\n") * empty)  # samples without a value
             empty = 0
-            width = max(width, filled[-1] + 1) if is_row else filled[-1] + 1  # the last cell of a row may be empty
+            width = max(width, filled[-1] + 1)
             left = filled[0] if left is None else min(left, filled[0])
-            written.writerow([_text(cell) for cell in row[:width]] + [""] * (width - len(row)))
+            written.writerow([_text(cell) for cell in row[: filled[-1] + 1]])
             count += is_row
     with whole.open(encoding="utf-8", newline="") as file, to.open("w", encoding="utf-8", newline="") as target:
-        target.writelines(line[min(left or 0, len(line) - 1) :] for line in file)  # empty columns before the table
+        for line in file:  # without empty columns before the table, and with empty cells at its end
+            cells = line.rstrip("\n")
+            more = "\t" * (width - 1 - cells.count("\t")) if cells else ""
+            target.write(f"{cells}{more}\n"[min(left or 0, len(cells + more)) :])
     whole.unlink()
     return count
 

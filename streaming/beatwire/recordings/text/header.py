@@ -82,12 +82,17 @@ def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
 def are_units(cells: Sequence[str], above: Sequence[str] | None = None) -> bool:
     """Return True if the cells of a row are units: most of those that are filled; ``-`` is none.
 
-    A single cell is a name, unless it is below one.
+    A single cell is a name, unless it is below one; so are cells of which most are below none, as below a title.
 
     >>> are_units(["s", "mV"]), are_units(["V"]), are_units(["V"], ["ECG"]), are_units(["mV"], ["made by hand"])
     (True, False, True, False)
+    >>> are_units(["ms", "V", "hr"], ["ECG of A", "", ""])
+    False
     """
     filled = [c for c in cells if not is_missing(c) or canonical_unit(c)]
+    bare = [c for c, name in zip(cells, above or (), strict=False) if c and not name]
+    if above is not None and len(above) == len(cells) and len(bare) > 0.5 * len(filled):
+        return False
     if len(cells) == 1 and (above is None or len(above) != 1 or canonical_unit(above[0])):
         return False
     if above is not None and len(above) == len(cells) == 1 and len(above[0].split()) > 1 and not is_time_or_lead(above):

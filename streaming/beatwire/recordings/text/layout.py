@@ -221,7 +221,9 @@ def _head(
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ("",) * width
     first = split_row(lines[begin], dialect.delimiter)
-    if _is_numbered(first) and (first[0] == "" or _is_header_of_numbers(lines[begin:], dialect)):
+    named = names_in(lines[begin - 1], dialect) if begin else None
+    is_named = named is not None and len(named) == width  # else a row 0, 1 may be the names
+    if _is_numbered(first) and (first[0] == "" or (not is_named and _is_header_of_numbers(lines[begin:], dialect))):
         names, begin = tuple(first), begin + 1
     while above > 0 and not lines[above - 1].strip():
         above -= 1
@@ -233,7 +235,7 @@ def _head(
         is_named = over is not None and is_time_or_lead(over) and not are_units(over)
         if not any(units) and are_units(cells, over):
             units, is_whole = tuple(aligned(cells, width)), len(cells) == width
-        elif not are_formats(cells) and not (is_named and are_units(cells)):  # in words, and below them as signs
+        elif not are_formats(cells) and not (is_named and are_units(cells, over)):  # in words, and below them as signs
             names = cells
             is_partial = any(map(is_missing, cells)) and not is_time_or_lead(cells)
             if is_partial and over is not None and len(over) == len(cells) and all(over):
