@@ -1,6 +1,7 @@
 """SampledData of FHIR: rate, scale, leads and missing samples of a known ECG."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +275,23 @@ def test_the_same_lead_of_two_times_is_no_recording_if_these_cannot_be_compared(
         made = [observation([ONE]) | {"effectiveDateTime": time} for time in times]
         path.write_text(json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in made]}))
         assert message_of(path).startswith("x.json: expected one recording; got 2 resources with samples")
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(lengths=st.lists(st.integers(60, 400), min_size=2, max_size=5), at=st.integers(0, 3), by=st.floats(0.1, 3000.0))
+def test_a_gap_longer_than_all_samples_parts_two_recordings(
+    lengths: list[int], at: int, by: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, begin, resources = tmp_path_factory.getbasetemp() / "days.json", 0, []
+    gap, at = round(by * sum(lengths)), at % (len(lengths) - 1)
+    for k, length in enumerate(lengths):
+        time = (datetime(2026, 3, 5, tzinfo=UTC) + timedelta(milliseconds=4 * begin)).isoformat(timespec="milliseconds")
+        resources.append(
+            observation([sampled(MV[0, :length], "mV", 1.0, 0.0, {"period": 4})]) | {"effectiveDateTime": time}
+        )
+        begin += length + gap * (k == at)
+    path.write_text(json.dumps({"resourceType": "Bundle", "entry": [{"resource": one} for one in resources]}))
+    if gap > sum(lengths):
+        assert message_of(path).startswith(f"days.json: expected one recording; got {len(lengths)} resources")
+    else:
+        assert read_recording(path).samples.shape[1] == sum(lengths) + gap

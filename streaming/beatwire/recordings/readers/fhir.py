@@ -3,7 +3,8 @@
 A value is ``origin + factor * number``, in the unit of the origin; R4 states a period in milliseconds, R5 an interval
 and its unit. E, U and L are samples without a value. The components of an Observation are leads, as are Observations
 of one subject and one time whose leads differ. Pieces of a lead that follow each other, by time offsets or by the times
-of Observations, are one lead.
+of Observations, are one lead; with a gap between Observations that is longer than all their samples they are several
+recordings.
 """
 
 import math
@@ -11,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.record import LONGEST_GAP_S
 from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.stretches import ROUNDED_S, Stretch, in_time
 from beatwire.records import F64
@@ -47,6 +47,19 @@ class _Sampled(NamedTuple):
     samples: Mapping[str, Any]
 
 
+class _Piece(NamedTuple):
+    """When the signals of an element begin, in seconds, the number of its resource, and the signals."""
+
+    begin_s: float
+    resource: int
+    signals: list[Signal]
+
+    @property
+    def end_s(self) -> float:
+        """When the longest of them ends."""
+        return self.begin_s + max(signal.length / signal.rate_hz for signal in self.signals)
+
+
 def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     """Return the signals of a document; None if it holds no SampledData.
 
@@ -60,13 +73,24 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
     found = list(_sampled(document, {}, resources, 0))
     if not found:
         return None
-    signals = [_signals(where, one, fs) for one in found]
     holders = {one.resource: resources[one.resource] for one in found}
     starts_s = _starts_s(holders)
-    begins_s = [starts_s.get(one.resource, 0.0) + _begin_s(where, one) for one in found]
-    at = Counter((signal.name, begin_s) for begin_s, each in zip(begins_s, signals, strict=True) for signal in each)
+    pieces = [
+        _Piece(starts_s.get(one.resource, 0.0) + _begin_s(where, one), one.resource, _signals(where, one, fs))
+        for one in found
+    ]
+    _check_that_they_are_one(where, pieces, holders, starts_s)
+    is_coarse = len(set(starts_s.values())) > 1 and all(start_s % 1 == 0 for start_s in starts_s.values())
+    return _whole(path, pieces, is_coarse)
+
+
+def _check_that_they_are_one(
+    where: str, pieces: Sequence[_Piece], holders: Mapping[int, Mapping[str, Any]], starts_s: Mapping[int, float]
+) -> None:
+    """Raise UserError if resources are of several recordings, or samples of a lead of one time."""
+    at = Counter((signal.name, piece.begin_s) for piece in pieces for signal in piece.signals)
     twice = next((name for (name, _), count in at.items() if name and count > 1), None)
-    if len(holders) > 1 and (twice or not _are_one(found, signals, starts_s)):
+    if len(holders) > 1 and (twice or not _are_one(pieces, starts_s)):
         ids = [str(one.get("id") or f"number {n}") for n, one in enumerate(holders.values(), 1)]
         got = ", ".join(ids[:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
         raise UserError(
@@ -74,21 +98,25 @@ def signals_of(path: Path, document: Any, fs: float | None) -> Signals | None:
         )
     if twice:
         raise UserError(f"{where}: expected the samples of a lead one after the other; got several of {twice!r}")
+
+
+def _whole(path: Path, pieces: Sequence[_Piece], is_coarse: bool) -> Signals:
+    """Return the leads of pieces, each at its time; ``is_coarse``: these are whole seconds."""
     leads: dict[str, list[Stretch]] = {}
-    for begin_s, each in zip(begins_s, signals, strict=True):
-        for signal in each:
+    first_s = min(piece.begin_s for piece in pieces)
+    for piece in pieces:
+        for signal in piece.signals:
             parts = leads.setdefault(signal.name or f"\0{len(leads)}", [])  # each without a name is one
-            parts.append(Stretch(begin_s - min(begins_s), len(parts) + 1, signal))
-    is_coarse = len(set(starts_s.values())) > 1 and all(start_s % 1 == 0 for start_s in starts_s.values())
+            parts.append(Stretch(piece.begin_s - first_s, len(parts) + 1, signal))
     whole, notes = [], list[str]()
     for parts in leads.values():
-        joined, left = in_time(where, parts, parts[0].signal.name, "piece", _COARSE_S if is_coarse else ROUNDED_S)
+        joined, left = in_time(path.name, parts, parts[0].signal.name, "piece", _COARSE_S if is_coarse else ROUNDED_S)
         whole.append(joined)
         notes += left
     if (count := max(map(len, leads.values()))) > 1:
         coarse = ", which are whole seconds: less is no gap" if is_coarse else ""
         notes.insert(0, f"{count} pieces of a lead, placed by their times{coarse}")
-    return Signals(where, path.stem, tuple(whole), tuple(notes), rate_of="its period", many=True)
+    return Signals(path.name, path.stem, tuple(whole), tuple(notes), rate_of="its period", many=True)
 
 
 def _starts_s(holders: Mapping[int, Mapping[str, Any]]) -> dict[int, float]:
@@ -99,8 +127,7 @@ def _starts_s(holders: Mapping[int, Mapping[str, Any]]) -> dict[int, float]:
     if all(time == times[0] for time in times):
         return dict.fromkeys(holders, 0.0)
     starts_s = {k: start_s for k, time in zip(holders, times, strict=True) if (start_s := _instant(time)) is not None}
-    is_long = any(b - a > LONGEST_GAP_S for a, b in pairwise(sorted(starts_s.values())))
-    return {} if is_long or len(starts_s) < len(holders) else starts_s
+    return {} if len(starts_s) < len(holders) else starts_s
 
 
 def _instant(time: Mapping[str, Any]) -> float | None:
@@ -116,15 +143,26 @@ def _instant(time: Mapping[str, Any]) -> float | None:
         return None
 
 
-def _are_one(found: Sequence[_Sampled], signals: Sequence[list[Signal]], starts_s: Mapping[int, float]) -> bool:
+def _are_one(pieces: Sequence[_Piece], starts_s: Mapping[int, float]) -> bool:
     """Return True if several resources are one recording: leads of one length, or such leads one after the other."""
     together: dict[float, list[Signal]] = {}
-    for one, each in zip(found, signals, strict=True):
-        together.setdefault(starts_s.get(one.resource, math.nan), []).extend(each)
+    for piece in pieces:
+        together.setdefault(starts_s.get(piece.resource, math.nan), []).extend(piece.signals)
     names = {tuple(sorted(signal.name for signal in each)) for each in together.values()}
-    rates = {signal.rate_hz for each in signals for signal in each}
+    rates = {signal.rate_hz for piece in pieces for signal in piece.signals}
     is_even = all(len({signal.length for signal in each}) == 1 for each in together.values())
-    return bool(starts_s) and len(names) == len(rates) == 1 and all(names.pop()) and is_even
+    is_one_kind = len(names) == len(rates) == 1 and all(names.pop()) and is_even
+    return bool(starts_s) and is_one_kind and not _is_mostly_gap(pieces)
+
+
+def _is_mostly_gap(pieces: Sequence[_Piece]) -> bool:
+    """Return True if one gap between pieces is longer than all that they hold: two ECGs of a day, not one."""
+    held_s, gap_s, end_s = 0.0, 0.0, -math.inf
+    for piece in sorted(pieces, key=itemgetter(0)):
+        gap_s = max(gap_s, piece.begin_s - end_s if end_s > -math.inf else 0.0)
+        held_s += max(0.0, piece.end_s - max(piece.begin_s, end_s))
+        end_s = max(end_s, piece.end_s)
+    return gap_s > held_s
 
 
 def _sampled(
