@@ -59,10 +59,10 @@ def test_seconds_and_their_parts_in_two_columns_are_one_clock(
 @settings(max_examples=draws(60), deadline=None)
 @given(
     month=st.integers(1, 12), day=st.integers(1, 28), before_s=st.floats(1, 11), by_day=st.booleans(),
-    sign=st.sampled_from("/.-"), twelve=st.booleans(), last=st.booleans(),
+    sign=st.sampled_from("/.-"), twelve=st.booleans(), last=st.booleans(), rows=st.integers(300, 3000),
 )  # fmt: skip
 def test_a_date_that_changes_at_midnight_changes_by_a_day_whatever_its_order(
-    month: int, day: int, before_s: float, by_day: bool, sign: str, twelve: bool, last: bool,
+    month: int, day: int, before_s: float, by_day: bool, sign: str, twelve: bool, last: bool, rows: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:  # fmt: skip
     start = pd.Timestamp(2026, month, day) + pd.Timedelta(days=1) - pd.Timedelta(before_s, "s").round("4ms")
@@ -75,3 +75,6 @@ def test_a_date_that_changes_at_midnight_changes_by_a_day_whatever_its_order(
     recording = as_recording(path)
     assert (recording.rate_hz, recording.samples.shape) == (250, (1, 3000))
     assert (recording.samples != NO_VALUE).all()
+    blocks = [block.samples[0] for block in read_blocks(path, samples=rows)]
+    assert sum(map(len, blocks)) == 3000
+    assert all((block != NO_VALUE).all() for block in blocks)

@@ -46,6 +46,21 @@ def seconds_of(column: pd.Series) -> F64 | None:
     return None
 
 
+def seconds_after(before: pd.Series, before_s: float, column: pd.Series) -> F64 | None:
+    """Return a column of times as :func:`seconds_of` does, by a clock by which the cell before it had ``before_s``.
+
+    One day alone does not say whether 05/10 is in May, and is read as in October; the next one does.
+
+    >>> seconds_after(pd.Series(["05/10/26 23:59:59"]), 7.0, pd.Series(["05/11/26 00:00:00"])).tolist()
+    [8.0]
+    """
+    found = seconds_of(pd.concat([before, column], ignore_index=True))
+    if found is None or not math.isfinite(shift_s := before_s - found[0]):
+        return seconds_of(column)
+    values: F64 = found[1:] + shift_s
+    return values
+
+
 def is_date_in_digits(cell: str) -> bool:
     """Return True if a cell is a date in digits with parts of a second, which has more digits than float64.
 

@@ -13,26 +13,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.codes import without_codes
-from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
 from beatwire.recordings.columns.names import UV_PER, is_unscaled, unit_of, without_unit
-from beatwire.recordings.columns.parts import split_clock, with_parts
-from beatwire.recordings.columns.roles import Roles, Table, roles_of
+from beatwire.recordings.columns.roles import Roles, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.stacked import check_rows
 from beatwire.recordings.record import Recording
-from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
+from beatwire.recordings.text.dialect import kind_of, split_row
 from beatwire.recordings.text.layout import Layout, read_layout
+from beatwire.recordings.text.read_columns import ReadColumns, numbers_in
 from beatwire.recordings.text.strays import blank_lines, without_strays
 from beatwire.recordings.text.turned import leads_in_columns
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, unit_note, value_ranges
@@ -70,7 +66,7 @@ def _read_text(
         text=layout.digits, xp=xp,
     )  # fmt: skip
     row_notes = check_rows(where, layout.names, table)
-    read = _Read.of(layout, table)
+    read = ReadColumns.of(layout, table)
     roles = roles_of(where, read.table, column=column, fs=fs)
     table, read, order_notes = _in_order(layout, table, read, roles)
     clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
@@ -149,9 +145,9 @@ def _text_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
     )  # fmt: skip
-    read: _Read | None = None
+    read: ReadColumns | None = None
     for table in tables:
-        read = _Read.of(layout, table, read)
+        read = ReadColumns.of(layout, table, read)
         if roles is None:
             notes += check_rows(where, layout.names, table)
             roles = roles_of(where, read.table, column=column, fs=fs)
@@ -175,60 +171,15 @@ def _text_blocks(
         notes = ()
 
 
-@dataclass(frozen=True)
-class _Read:
-    """The columns of a file as they were read, and as numbers: dates and clock times are seconds.
-
-    ``split`` are the columns of a clock in two of them.
-    """
-
-    layout: Layout
-    written: list[Column]
-    table: Table
-    split: tuple[int, ...]
-
-    @staticmethod
-    def of(layout: Layout, written: list[Column], before: _Read | None = None) -> _Read:
-        """Return the columns of a file as numbers; text remains None, where the rows ``before`` were none either."""
-        columns: list[Any] = []
-        units = [*layout.units]
-        for k, column in enumerate(written):
-            is_text = isinstance(column, pd.Series)
-            values = None if k in layout.digits else _numbers_in(column, layout.dialect.decimal) if is_text else column
-            dates = seconds_of(column) if values is None else seconds_of_digits(values)
-            if dates is not None:
-                values, units[k] = dates, "s"
-            if values is None and before is not None and before.table.columns[k] is not None:
-                values = np.full(len(column), np.nan)
-            columns.append(values)
-        table = Table(layout.names, columns, tuple(units), layout.sensors)
-        split = split_clock(table) if before is None else before.split
-        return _Read(layout, written, with_parts(table, split), split)
-
-
 def _in_order(
-    layout: Layout, written: list[Column], read: _Read, roles: Roles
-) -> tuple[list[Column], _Read, tuple[str, ...]]:
+    layout: Layout, written: list[Column], read: ReadColumns, roles: Roles
+) -> tuple[list[Column], ReadColumns, tuple[str, ...]]:
     """Return the columns of a file with each row once, in the order of its clock, and notes."""
     rows, notes = row_order(read.table, roles)
     if rows is None:
         return written, read, ()
     written = [rows_of(column, rows) for column in written]
-    return written, _Read.of(layout, written, read), notes
-
-
-def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
-    """Return a column of text as numbers, NaN where a cell is none; None if most of its cells are no numbers."""
-    if column.dtype.kind == "b":
-        return None
-    text = column.astype(str).str.strip(" \t'\"").str.replace("\u2212", "-")
-    grouped = text.str.fullmatch(GROUPED[decimal])
-    plain = text.mask(grouped, text[grouped].map(partial(without_groups, decimal=decimal))) if grouped.any() else text
-    found = pd.to_numeric(plain.str.replace(",", ".") if decimal == "," else plain, errors="coerce")
-    filled = column.notna() & ~text.str.casefold().isin(MISSING_CELLS)
-    is_numeric = int(found.notna().sum()) >= 0.5 * max(1, int(filled.sum()))
-    values: F64 | None = found.to_numpy(np.float64) if is_numeric else None
-    return values
+    return written, ReadColumns.of(layout, written, read), notes
 
 
 def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
@@ -245,7 +196,7 @@ def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
                 raise UserError(
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
-    found = _numbers_in(column, layout.dialect.decimal)
+    found = numbers_in(column, layout.dialect.decimal)
     return np.full(len(column), np.nan) if found is None else found
 
 
