@@ -93,11 +93,14 @@ def are_units(cells: Sequence[str], above: Sequence[str] | None = None) -> bool:
     bare = [c for c, name in zip(cells, above or (), strict=False) if c and not name]
     if above is not None and len(above) == len(cells) and len(bare) > 0.5 * len(filled):
         return False
-    if len(cells) == 1 and (above is None or len(above) != 1 or canonical_unit(above[0])):
-        return False
-    if above is not None and len(above) == len(cells) == 1 and len(above[0].split()) > 1 and not is_time_or_lead(above):
+    if len(cells) == 1 and not (above is not None and len(above) == 1 and _is_name(above[0])):
         return False
     return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled)
+
+
+def _is_name(cell: str) -> bool:
+    """Return True if a cell alone in its row names a column: no unit, and one word, or called like a time or a lead."""
+    return not canonical_unit(cell) and (len(cell.split()) <= 1 or is_time_or_lead([cell]))
 
 
 def are_formats(cells: Sequence[str]) -> bool:
