@@ -19,7 +19,6 @@ from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.recordings import Recording, read_recording
-from beatwire.recordings.places import called
 from beatwire.signals import code_if_ended
 from beatwire.tables import host_array
 from beatwire.wire import frame, names
@@ -172,8 +171,7 @@ def read_sources(
     """Read recordings into host memory; parameters as for :func:`replay`."""
     recordings = [read_recording(source, fs=fs, column=column, gain=gain, xp=xp) for source in sources]
     for source, recording in zip(sources, recordings, strict=True):
-        for note in recording.notes:
-            notes(f"{called(source, recording.name)}: {note}")
+        recording.say_notes(source, notes)
     return [replace(recording, samples=host_array(recording.samples)) for recording in recordings]
 
 

@@ -20,7 +20,6 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import as_recording
 from beatwire.recordings.arguments import file_path, positive, string, whole
 from beatwire.recordings.arrays import on_device
-from beatwire.recordings.places import called
 from beatwire.service.warmup import compile_kernels
 from beatwire.tables import library
 
@@ -116,8 +115,7 @@ def analyze(
         source, fs, leads=leads, units=units, gain=gain, column=column, lead=lead, xp=library(chosen)
     )
     if notes is not None:
-        for note in recording.notes:
-            notes(f"{called(source, recording.name)}: {note}")
+        recording.say_notes(source, notes)
     n = recording.samples.shape[1]
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
     compile_kernels(notes or on_stderr, chosen)

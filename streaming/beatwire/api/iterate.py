@@ -21,7 +21,6 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_blocks
 from beatwire.recordings.arguments import file_path, shown, string, whole
 from beatwire.recordings.blocks import BLOCK_SAMPLES
-from beatwire.recordings.places import called
 from beatwire.service.warmup import compile_kernels
 
 
@@ -105,8 +104,7 @@ def iterate(
     settings = replace(Settings(model=file_path("model", model) if model is not None else None), pass_s=LONG_PASS_S)
     feed: Feed | None = None
     for block in read_blocks(source, fs=fs, column=column, gain=gain, samples=block_samples):
-        for note in block.notes:
-            notes(f"{called(source, block.name)}: {note}")
+        block.say_notes(source, notes)
         if feed is None:
             feed = Feed(settings, "analyze", block.rate_hz, block.leads, block.uv_per_unit, timed=False, backend=chosen)
         yield Part.of(feed.push(block.samples), block.rate_hz)

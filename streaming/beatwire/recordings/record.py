@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from beatwire.recordings.arguments import number
 from beatwire.recordings.leads import find_lead
+from beatwire.recordings.places import called
 from beatwire.records import I16
 from beatwire.tables import array_module
 
@@ -40,6 +42,11 @@ class Recording:
     def seconds(self) -> float:
         """Length in seconds."""
         return float(self.samples.shape[1] / self.rate_hz)
+
+    def say_notes(self, source: Any, say: Callable[[str], None]) -> None:
+        """Pass on the notes, each with what errors call the source."""
+        for note in self.notes:
+            say(f"{called(source, self.name)}: {note}")
 
     def pick(self, *leads: str | int, where: str | None = None) -> Recording:
         """Return the recording with these leads only: ``first``, names, or numbers counted from 0.

@@ -13,8 +13,8 @@ beat before it, is a beat too. A T wave is no link: it is lower in the response,
 In a fast rhythm the detector is unsure of peaks, although every beat is linked. So for ``FORGIVEN`` behind it the
 errors that are expected are those of the peaks since, not those of ten seconds.
 
-The rhythm is no longer fast when a link is missing, and at most ``EXPIRES_S`` after the last peak with enough links. So
-what is found depends on the samples of ``EXPIRES_S`` and of the links before, and not on older ones.
+The rhythm is no longer fast when a link is missing, and at most ``EXPIRES`` after the last peak with enough links. So
+what is found depends on the samples of ``EXPIRES`` and of the links before, and not on older ones.
 """
 
 from beatwire.kernels.detection.r_peak import mark_r
