@@ -16,7 +16,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,15 +24,16 @@ from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.progress import Beginning
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sink import Sink, StaleError
-from beatwire.records import Outgoing, RawTick
+from beatwire.records import Outgoing
 from beatwire.service.adoption import Adoption
+from beatwire.service.broker_time import BrokerTime
 from beatwire.service.ended_alerts import AlertLog, EndedAlerts, own_alerts, read_log
 from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.interruption import Interruption
 from beatwire.service.observing.counters import Counters
 from beatwire.service.observing.health import LoopState
 from beatwire.service.observing.instruments import Instruments
-from beatwire.service.observing.logs import log_clocks, log_event, log_expired
+from beatwire.service.observing.logs import log_event, log_expired
 from beatwire.service.observing.unusable import UnusableLog
 from beatwire.service.process_tuning import LARGE_TICK, MemoryReturn
 from beatwire.service.restoring import Restoring
@@ -102,20 +102,19 @@ class Monitor:
         self.counters = Counters() if counters is None else counters
         self.loop = LoopState() if loop is None else loop
         self._instruments = instruments
-        self._score_within_us = round(score_within_s * 1e6)
         self._graph, self._source, self._sink = graph, source, sink
         self._staff: Staff = NoStaff() if staff is None else staff
         self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
         self._ended, self._restoring = EndedAlerts(keep_ended_s), Restoring(source.cluster, self._staff, graph)
         self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
-        self._clock_us, self._clock_s = clock_us, clock_s
+        self._time, self._clock_s = BrokerTime(clock_us, score_within_s), clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory, self._positions = MemoryReturn(), TickPositions(graph)
-        self._epoch, self._ahead_s, self._adopted = -1, 0.0, False
+        self._epoch, self._adopted = -1, False
         self._counts: list[int] = []  # of partitions, one after the other
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
-        self._interruption = Interruption(self.counters, self.loop, self._broker_us, clock_s)
+        self._interruption = Interruption(self.counters, self.loop, self._time.now_us, clock_s)
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
         """Run until `stop` is set or `until` returns True; the tick in work is finished and published.
@@ -176,8 +175,7 @@ class Monitor:
         self._watch_feed(polled)
         begin_s = self._clock_s()
         self._positions.add(polled)
-        # A replay is never marked as overloaded: it has to rebuild the history of all beats.
-        tick = polled.tick if polled.replay else self._mark_overload(polled)
+        tick = self._time.marked(polled)
         before = self._begin_tick(polled)
         emitted_s = time.perf_counter()
         outgoing = self._graph.emit(tick, polled.origin, None if polled.replay else self._send_ahead)
@@ -235,21 +233,6 @@ class Monitor:
         self._adopted = True
         return True
 
-    def _broker_us(self, polled: PolledTick | None = None) -> int:
-        """Return the time by the broker's clock, also while messages wait there, as the newest tick says."""
-        if polled is not None and polled.ahead_s != self._ahead_s:
-            self._ahead_s = polled.ahead_s
-            log_clocks(polled.ahead_s)
-        return self._clock_us() - round(self._ahead_s * 1e6)
-
-    def _mark_overload(self, polled: PolledTick) -> RawTick:
-        """Return the tick, marked as overloaded if it is too late: its beats are not scored, its rules are decided."""
-        tick = polled.tick
-        if not self._score_within_us or not len(tick.arrival_us):
-            return tick
-        behind_us = self._broker_us(polled) - int(tick.arrival_us.max())
-        return replace(tick, overloaded=behind_us > self._score_within_us)
-
     def _begin_epoch(self, polled: PolledTick) -> bool:
         """Begin the epoch of its first tick; return False if the last tick of the one before is stale once more."""
         self._epoch, self._adopted = polled.epoch, False
@@ -295,7 +278,7 @@ class Monitor:
     def _count(self, result: Result) -> None:
         """Count a tick that is published, and once what retention deleted: positions after it are committed."""
         polled = result.polled
-        self.counters.add_tick(polled.tick, result.outgoing, self._broker_us(polled))
+        self.counters.add_tick(polled.tick, result.outgoing, self._time.now_us(polled))
         if polled.expired:
             log_expired(*self.counters.add_expired(polled.expired), sorted(polled.expired))
         self._end_tick(published=True)
