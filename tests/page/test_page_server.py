@@ -6,14 +6,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
+from beatwire.kafka.reading.record import Record
 from beatwire.page import browser as browser_module
 from beatwire.page.dashboard import Dashboard
 from beatwire.page.protocol import GAP, NEW_SESSION
+from beatwire.page.reader import Reader
+from beatwire.page.ward import Ward
 from beatwire.records import RawTick
 from beatwire.wire.names import BEATS, SAMPLES
 from kafka_messages import quick_sender
@@ -254,3 +259,35 @@ def test_a_watcher_may_leave_the_beats_out_and_gets_all_of_them_later(page: Dash
         assert not [message for message in client.messages if message["type"] == "beats"]
         client.send(type="watch", streams=["bed-1"], leads="first")
         assert [b["sample"] for b in client.expect("beats", stream="bed-1")["beats"]] == [250, 500]
+
+
+class Busy:
+    """Topics of which something comes at any time, but little."""
+
+    connected = True
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ticks(self, _: float) -> RawTick:
+        return RawTick.of([b""])
+
+    def records(self, _: float) -> list[Record]:
+        return [Record("", b"", b"")]
+
+
+def test_what_comes_little_by_little_is_read_in_few_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beatwire.page.reader.Follower", Busy)
+    ward = create_autospec(Ward, instance=True)
+    reading = Reader(Cluster("127.0.0.1:1"), ward)
+    begin_s = time.monotonic()
+    reading.start()
+    time.sleep(0.5)
+    reading.close()
+    assert 1 <= ward.add_samples.call_count <= 1 + (time.monotonic() - begin_s) / 0.05
