@@ -129,6 +129,17 @@ def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:
         load_model(copy_of_shipped(tmp_path, {"calibration": table}))
 
 
+def test_no_score_is_higher_than_the_documents_say() -> None:
+    far = np.full(1, 1e6, np.float32)
+    terms = Terms(
+        population=far, history=far, prematurity=far, rate_term=far, early=far, reconstruction_error=far,
+        latent=np.zeros((1, 8), np.float32),
+    )  # fmt: skip
+    [highest] = score_terms(load_model(SHIPPED).calibration, terms).score
+    topics = Path(__file__).parents[2] / "docs" / "reference" / "topics.md"
+    assert f"{highest:.1f} at most" in topics.read_text()
+
+
 @pytest.mark.slow  # it trains
 def test_training_twice_gives_the_same_model_and_metrics(trained: Trained, tmp_path: Path) -> None:
     first, again = trained.metrics, fit("vae", [trained.records], tmp_path / "m.safetensors", settings=SHORT)
