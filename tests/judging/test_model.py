@@ -136,8 +136,8 @@ def test_no_score_is_higher_than_the_documents_say() -> None:
         latent=np.zeros((1, 8), np.float32),
     )  # fmt: skip
     [highest] = score_terms(load_model(SHIPPED).calibration, terms).score
-    topics = Path(__file__).parents[2] / "docs" / "reference" / "topics.md"
-    assert f"{highest:.1f} at most" in topics.read_text()
+    words = Path(__file__).parents[2] / "docs" / "reference" / "words.md"
+    assert f"{highest:.1f} at most" in words.read_text()
 
 
 @pytest.mark.slow  # it trains
