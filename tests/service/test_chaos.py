@@ -3,8 +3,12 @@
 import json
 from collections import Counter
 from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from beatwire.bench.chaos import watch
 from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
 from beatwire.bench.chaos.plan import BROKER, NETWORK, SCALE, SETS, Counts, Kind, counted, endless
 
@@ -63,3 +67,47 @@ def test_a_seed_gives_the_same_disturbances_and_a_set_only_its_kinds() -> None:
     assert first == again != other
     assert set(first) == set(SETS["worker"])
     assert list(endless("none", 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("worst_s", "settled_s", "page_ended", "grows", "said"),
+    [
+        (14.0, 80.0, None, 1.1, []),
+        (16.0, 80.0, None, 1.1, ["/healthz failed for 16 s, the limit is 15 s"]),
+        (14.0, 95.0, None, 1.1, ["caught up after 95 s, the limit is 90 s"]),
+        (14.0, 80.0, 1, 1.1, ["the page ended with code 1"]),
+        (14.0, 80.0, None, 1.2, ["page: 100 MB became 120 MB, the limit is 15% more"]),
+    ],
+)
+def test_what_exceeds_a_limit_of_a_soak_is_said(
+    worst_s: float, settled_s: float, page_ended: int | None, grows: float, said: list[str]
+) -> None:
+    workers: Any = SimpleNamespace()
+    one = watch.Watch(workers, Path())
+    one.worst_s, one.page_ended = worst_s, page_ended
+    looks = int(watch.OLD_S) + 60
+    one.memory_mb = {
+        "page": [100.0 if k < looks // 2 else 100.0 * grows for k in range(looks)],
+        "worker 1": [100.0, 500.0],
+    }
+    assert one.exceeded(settled_s) == said
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_only_a_probe_that_fails_without_a_pause_counts(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+    """A worker that has not joined yet is not asked."""
+    worker = SimpleNamespace(number=1, port=1, ready=False, process=SimpleNamespace(pid=1))
+    workers: Any = SimpleNamespace(free=lambda: [worker], running=[worker])
+    one = watch.Watch(workers, Path())
+    now_s = [0.0]
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    looks: list[bool] = [True, False, False, answers, False, False, True]
+
+    def healthy(_: int) -> bool:
+        return looks.pop(0)
+
+    monkeypatch.setattr(watch, "_is_healthy", healthy)
+    for ready in (False, *(len(looks) * [True])):
+        worker.ready, now_s[0] = ready, now_s[0] + 1.0
+        one.look()
+    assert one.worst_s == (1.0 if answers else 4.0)

@@ -1,5 +1,7 @@
 """``beatwire chaos``: workers and network are disturbed; nothing is lost, nothing is twice, everything is equal."""
 
+import os
+
 import pytest
 from beatwire.bench.chaos.plan import Counts
 from beatwire.bench.chaos.run import Settings, run_chaos
@@ -44,3 +46,25 @@ def test_thirty_disturbances_of_workers_and_broker_change_nothing(ecg_folder) ->
     assert sum(report.events.values()) == 30
     assert report.output["beats"].expected > 5_000
     assert report.output["alerts"].expected > 20
+
+
+FAULTS = (
+    "dropped=0.002,duplicated=0.002,reordered=0.002,late=0.001,clock_jump=0.0005,lead_off=0.0005,malformed=0.001,"
+    "no_value=0.0003,sessions=0.0005,rival=0.0005,stuck=0.0002,off_s=10"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_a_ward_with_faults_on_a_busy_machine_is_monitored_for_half_an_hour(ecg_folder) -> None:
+    """For SOAK_MINUTES, where that is set."""
+    records = [str(header.with_suffix("")) for header in sorted((ecg_folder / "mitdb").glob("*.hea"))]
+    minutes = float(os.environ.get("SOAK_MINUTES", "30"))
+    report = run_chaos(
+        Settings(
+            tuple(records[::5]), streams=150, speed=1.0, faults=FAULTS, events="soak", minutes=minutes, every_s=25.0
+        ),
+        print,
+    )
+    assert report.equal, report.as_dict()
+    assert report.output["beats"].expected > 5_000 * minutes

@@ -2,8 +2,9 @@
 
 In: the values of beats, transitions of alerts and dead letters, of both. Out: how many are lost, twice or different.
 
-Alerts of the rule ``no data`` are left out: they depend on the clock and not on what arrives. So is ``arrived`` of a
-beat: it names the message that completed the tick, and a backlog is read in larger ticks.
+Alerts of the rule ``no data`` are left out, and reminders by the clock: they depend on the clock and not on what
+arrives. So is ``arrived`` of a beat: it names the message that completed the tick, and a backlog is read in larger
+ticks.
 """
 
 import json
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from beatwire.records.letters import Letter
+from beatwire.stages.support.alerts.open_alerts import BY_CLOCK
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 
@@ -90,7 +92,7 @@ def alert_records(values: Iterable[bytes]) -> list[Record]:
     return [
         ((alert["rule"], alert["stream"], alert["id"], alert["state"]), alert)
         for alert in alerts
-        if alert["rule"] not in _NOT_COMPARED
+        if alert["rule"] not in _NOT_COMPARED and not (alert["rule"] in BY_CLOCK and alert.get("reminders"))
     ]
 
 

@@ -1,11 +1,12 @@
-"""One disturbance of the workers, of the broker, or of the network between them.
+"""One disturbance of the workers, of the broker, of the network between them, of the feed, or of the machine.
 
-In: its kind, the workers, the broker behind its network, a source of random numbers. Out: whether it could be made.
+In: its kind, what is disturbed, a source of random numbers. Out: whether it could be made.
 """
 
 import random
 import time
 
+from beatwire.bench.chaos.feed import LiveFeed
 from beatwire.bench.chaos.plan import BROKER, NETWORK, Kind
 from beatwire.bench.chaos.workers import Workers
 from beatwire.kafka.local.broker import LocalKafka
@@ -16,9 +17,11 @@ MOST_WORKERS = 4
 _START_S = 60.0  # the start of a worker; a broker that is away ends a worker that has not joined yet
 _AWAY_S = 3.0  # at most, between two processes
 STALL_S = (1.0, 8.0)
+PAUSE_S = (3.0, 30.0)
+BUSY_S = (20.0, 90.0)
 
 
-def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random) -> bool:
+def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, feed: LiveFeed, rng: random.Random) -> bool:
     """Make a disturbance; return False if there is no worker for it at present.
 
     Raises
@@ -30,6 +33,11 @@ def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random)
         return _restart_broker(kind, workers, kafka, rng)
     if kind in NETWORK:
         return _disturb_network(kind, workers, kafka, rng)
+    if kind is Kind.PAUSE:
+        feed.pause(rng.uniform(*PAUSE_S))
+        return True
+    if kind is Kind.BUSY:
+        return workers.burn(rng.uniform(*BUSY_S))
     if kind is Kind.GROW:
         if len(workers.running) >= MOST_WORKERS:
             return False

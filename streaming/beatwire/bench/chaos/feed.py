@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from beatwire_producers.faults import parse_faults
 from beatwire_producers.feeds import Feed, feeds_of
 from beatwire_producers.replay import play, read_sources
 from beatwire_producers.ward import ward
@@ -79,8 +80,8 @@ class LiveFeed:
         Signal to play of each stream; None: no limit.
     bundle
         Streams of a gateway, which sends their chunks in one message; 1: no gateways.
-    garbage, seed
-        Unusable messages between the others, for each of them, and the random seed of these.
+    garbage, faults, seed
+        Unusable messages between the others, for each of them; faults as `parse_faults` takes them; the seed of both.
 
     Attributes
     ----------
@@ -90,10 +91,11 @@ class LiveFeed:
 
     def __init__(
         self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None, *,
-        bundle: int = 1, garbage: float = 0.0, seed: int = 1,
+        bundle: int = 1, garbage: float = 0.0, faults: str | None = None, seed: int = 1,
     ) -> None:  # fmt: skip
         self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
-        self._bundle, self._garbage, self._seed = bundle, garbage, seed
+        self._bundle, self._garbage, self._faults, self._seed = bundle, garbage, parse_faults(faults), seed
+        self._resumes_s = 0.0  # until when it is paused, of the monotonic clock
         self._left_s = float("inf") if seconds is None else seconds
         self._stop = threading.Event()
         self._begun = threading.Event()
@@ -104,6 +106,10 @@ class LiveFeed:
     def start(self) -> None:
         """Start to play."""
         self._thread.start()
+
+    def pause(self, seconds: float) -> None:
+        """Send nothing for so many seconds, and then at once what has become due."""
+        self._resumes_s = time.monotonic() + seconds
 
     @property
     def begun(self) -> bool:
@@ -143,7 +149,7 @@ class LiveFeed:
 
     def _is_stopped(self) -> bool:
         self._begun.set()
-        return self._stop.is_set()
+        return self._stop.wait(max(0.0, self._resumes_s - time.monotonic()))
 
     def _play_session(self, sender: LiveSender) -> None:
         session = time.time_ns() // 1000
@@ -152,7 +158,7 @@ class LiveFeed:
         feeds = [replace(feed, session=session) for feed in self._feeds]
         summary = play(
             feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, bundle=self._bundle, seconds=seconds,
-            stop=self._is_stopped,
+            faults=self._faults, seed=self._seed, stop=self._is_stopped,
         )  # fmt: skip
         self.messages += summary.messages
         self._left_s -= seconds

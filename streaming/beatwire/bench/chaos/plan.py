@@ -24,6 +24,8 @@ class Kind(StrEnum):
     STALL         the network passes nothing on for 1-8 s
     REFUSE        the broker refuses the next write of beats or alerts once
     LOSE          the answer to the next write, commit or end of a transaction is lost, and its connection cut
+    PAUSE         nothing is sent for 3-30 s, and then what has waited at once
+    BUSY          another process has a core for 20-90 s
     """
 
     KILL = "kill"
@@ -37,6 +39,8 @@ class Kind(StrEnum):
     STALL = "network stall"
     REFUSE = "write refused"
     LOSE = "answer lost"
+    PAUSE = "feed paused"
+    BUSY = "machine busy"
 
 
 SCALE = (Kind.LEAVE, Kind.GROW, Kind.SHRINK)
@@ -52,6 +56,7 @@ SETS: dict[str, tuple[Kind, ...]] = {
     "broker": BROKER,
     "network": NETWORK,
     "all": (*_WORKER, Kind.BROKER_KILL, *NETWORK),
+    "soak": (Kind.KILL, Kind.PAUSE, Kind.BUSY, Kind.BUSY),
     "none": (),
 }
 

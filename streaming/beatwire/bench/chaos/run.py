@@ -4,6 +4,7 @@ In: `Settings`. Out: `Report`. The broker, the workers and their logs live as lo
 data of the broker are kept if something differs.
 """
 
+import contextlib
 import random
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ from beatwire.bench.chaos.disturb import disturb
 from beatwire.bench.chaos.feed import LiveFeed, feeds_for
 from beatwire.bench.chaos.plan import Counts, Kind, counted, endless
 from beatwire.bench.chaos.undisturbed import undisturbed_output
+from beatwire.bench.chaos.watch import Watch
 from beatwire.bench.chaos.workers import Workers
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
@@ -48,6 +50,7 @@ class Settings:
     speed       multiple of real time
     bundle      streams of a gateway, which sends their chunks in one message; 1: no gateways
     garbage     unusable messages between the others, for each of them
+    faults      of devices and networks, as `beatwire_producers.faults.parse_faults` takes them
     workers     at the start
     partitions  of the topics
     events      a name of ``plan.SETS``; used without `counts`
@@ -63,6 +66,7 @@ class Settings:
     speed: float = 5.0
     bundle: int = 1
     garbage: float = 0.0
+    faults: str | None = None
     workers: int = 2
     partitions: int = 8
     events: str = "all"
@@ -84,6 +88,10 @@ class Report:
     unpublished  messages that were not published in time
     messages     sample messages
     seconds      duration of the disturbances
+    settled_s    from the last message to its commit
+    exceeded     what exceeds its limit in a soak, a line each: see `Watch`
+    memory_mb    of the old processes of a soak, in the second and the last quarter of their time
+    unhealthy_s  for which a probe failed in a row, in a soak
     logs         folder of the workers' logs and of the broker's data, if something differs
     """
 
@@ -95,13 +103,17 @@ class Report:
     unpublished: int
     messages: int
     seconds: float
+    settled_s: float
+    exceeded: list[str] = field(default_factory=list)
+    memory_mb: dict[str, tuple[float, float]] = field(default_factory=dict)
+    unhealthy_s: float = 0.0
     logs: str | None = None
 
     @property
     def equal(self) -> bool:
-        """Return True if nothing is lost, twice or different, and no worker failed."""
+        """Return True if nothing is lost, twice or different, no worker failed, and no limit is exceeded."""
         outputs = all(comparison.equal for comparison in self.output.values())
-        return outputs and not self.ended and not self.unpublished and not any(self.exit_codes)
+        return outputs and not (self.ended or self.unpublished or any(self.exit_codes) or self.exceeded)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -115,6 +127,10 @@ class Report:
             "workers_ended": self.ended,
             "exit_codes": self.exit_codes,
             "seconds": round(self.seconds, 1),
+            "settled_s": round(self.settled_s, 1),
+            "exceeded": self.exceeded,
+            "memory_mb": self.memory_mb,
+            "unhealthy_s": round(self.unhealthy_s, 1),
             "logs": self.logs,
         }
 
@@ -146,8 +162,9 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
         workers = Workers(kafka.cluster, GROUP, folder)
         feed = LiveFeed(
             feeds, kafka.cluster, settings.speed, settings.seconds, bundle=settings.bundle, garbage=settings.garbage,
-            seed=settings.seed,
+            faults=settings.faults, seed=settings.seed,
         )  # fmt: skip
+        watch = Watch(workers, folder) if settings.events == "soak" else None
         try:
             for _ in range(settings.workers):
                 workers.start()
@@ -156,9 +173,10 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
             feed.start()
             workers.wait_until(lambda: feed.begun or feed.over, _START_S)
             began_s = time.monotonic()
-            events = _disturb(settings, workers, kafka, feed, log)
-            seconds = time.monotonic() - began_s
-            unpublished = _settle(workers, feed, log)
+            with watch or contextlib.nullcontext():
+                events = _disturb(settings, workers, kafka, feed, log)
+                seconds = time.monotonic() - began_s
+                unpublished, settled_s = _settle(workers, feed, log)
         finally:
             workers.close()
         log("reading what was published, and what an undisturbed run publishes")
@@ -166,7 +184,8 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
         output = compare_outputs(undisturbed_output(kafka.cluster), published_output(kafka.cluster, letters))
     report = Report(
         dict(events), output, len(letters), workers.ended, workers.exit_codes, unpublished, feed.messages, seconds,
-        str(folder),
+        settled_s, watch.exceeded(settled_s) if watch else [], watch.growth() if watch else {},
+        watch.worst_s if watch else 0.0, str(folder),
     )  # fmt: skip
     if report.equal:
         shutil.rmtree(folder, ignore_errors=True)
@@ -185,7 +204,7 @@ def _disturb(settings: Settings, workers: Workers, kafka: broker.LocalKafka, fee
 
     for kind in _plan(settings):
         workers.pause(rng.uniform(0.5, 1.5) * settings.every_s)
-        while not over() and not disturb(kind, workers, kafka, rng):
+        while not over() and not disturb(kind, workers, kafka, feed, rng):
             workers.pause(_RETRY_S)
         if over():
             break
@@ -209,17 +228,27 @@ def _time_is_over(settings: Settings, seconds: float) -> bool:
     return not settings.counts and settings.seconds is None and seconds > 60.0 * settings.minutes
 
 
-def _settle(workers: Workers, feed: LiveFeed, log: Log) -> int:
-    """Stop the feed, wait until all is published, stop the workers; return the messages that were not published."""
+def _settle(workers: Workers, feed: LiveFeed, log: Log) -> tuple[int, float]:
+    """Stop the feed, wait until all is published, stop the workers.
+
+    Returns
+    -------
+    unpublished : int
+        Messages that were not published.
+    seconds : float
+        For which was waited.
+    """
     feed.stop()
     log(f"{feed.messages} messages are sent; waiting until they are published")
     workers.tend(all_frozen=True)
+    began_s = time.monotonic()
     workers.wait_until(lambda: _lag(workers) == 0, _SETTLE_S)
+    settled_s = time.monotonic() - began_s
     unpublished = group_lag(workers.cluster, GROUP)
     workers.wait_ready(_START_S)  # before it has joined, a worker ends by the signal itself
     for worker in list(workers.running):
         workers.stop(worker)
-    return unpublished
+    return unpublished, settled_s
 
 
 def _lag(workers: Workers) -> int:

@@ -35,6 +35,12 @@ class Worker:
         """Return True if the worker has joined its group."""
         return any(line.startswith(_READY) for line in self.log.read_text(errors="replace").splitlines())
 
+    @property
+    def port(self) -> int:
+        """Return the port of its probes, which it writes first; 0: not known yet."""
+        first = self.log.read_text(errors="replace").partition("\n")[0]
+        return int(first) if first.isdigit() else 0
+
 
 @dataclass(slots=True)
 class Workers:
@@ -45,6 +51,7 @@ class Workers:
     running           workers that have been started and not stopped
     ended             a line for each worker that ended by itself: its number, exit code and last words
     exit_codes        of the workers that were stopped with SIGTERM
+    burning           processes that take a core
     """
 
     cluster: Cluster
@@ -53,6 +60,7 @@ class Workers:
     running: list[Worker] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     exit_codes: list[int] = field(default_factory=list)
+    burning: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _started: int = 0
 
     def start(self) -> Worker:
@@ -101,6 +109,14 @@ class Workers:
             self.ended.append(f"worker {worker.number} did not stop in {_STOP_S:g} s")
             self._wait(worker)
 
+    def burn(self, seconds: float) -> bool:
+        """Take a core for so many seconds; return False if one is taken."""
+        if any(process.poll() is None for process in self.burning):
+            return False
+        loop = f"import time\nend_s = time.monotonic() + {seconds}\nwhile time.monotonic() < end_s: pass"
+        self.burning.append(subprocess.Popen([sys.executable, "-c", loop]))  # noqa: S603
+        return True
+
     def tend(self, *, all_frozen: bool = False) -> None:
         """Continue workers whose time is over, or all; replace those that have ended by themselves."""
         for worker in list(self.running):
@@ -137,6 +153,9 @@ class Workers:
         """Kill what is left."""
         for worker in list(self.running):
             self.kill(worker)
+        for process in self.burning:
+            process.kill()
+            process.wait()
 
     @staticmethod
     def _wait(worker: Worker, timeout_s: float | None = None) -> int:

@@ -22,6 +22,7 @@ EXAMPLES = examples(
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json",
     "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20 --network-faults 20",
     "beatwire chaos --garbage 2 --bundle 8",
+    "beatwire chaos --events soak --minutes 30 --every 30 --streams 150 --speed 1 --faults rival=0.002,late=0.01",
 )
 DISTURBANCES = "Disturbances"
 
@@ -36,6 +37,7 @@ class Events(StrEnum):
     SCALE = "scale"
     BROKER = "broker"
     NETWORK = "network"
+    SOAK = "soak"
     NONE = "none"
 
 
@@ -62,6 +64,9 @@ def chaos(
     streams: Annotated[int, option("INTEGER", "Number of streams.", min=1)] = 40,
     speed: Annotated[float, option("FACTOR", "Multiple of real time.", min=0.1)] = 5.0,
     garbage: Annotated[float, option("SHARE", "Unusable messages between the others, for each of them.", min=0)] = 0.0,
+    faults: Annotated[
+        str | None, option("NAME=VALUE,...", "Faults of devices and networks, as of: beatwire replay.", shown="none")
+    ] = None,
     bundle: Bundle = 1,
     workers: Annotated[int, option("INTEGER", "Workers at the start, 1-4.", min=1, max=4)] = 2,
     events: Annotated[
@@ -70,7 +75,8 @@ def chaos(
             "",
             "Which disturbances: kill (SIGKILL), freeze (SIGSTOP for 4-20 s), scale (more, fewer, others), "
             "worker (these three), broker (killed or stopped, and started again), network (connections cut, stalls, "
-            "writes refused, answers lost), all, none.",
+            "writes refused, answers lost), all, soak (kills, pauses of the feed, a busy machine; probes and memory "
+            "are watched), none.",
             DISTURBANCES,
         ),
     ] = Events.ALL,
@@ -98,7 +104,7 @@ def chaos(
     counts = Counts(kills, freezes, scale_changes, broker_restarts, network_faults)
     settings = Settings(
         tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, bundle=bundle, garbage=garbage,
-        workers=workers,
+        faults=faults, workers=workers,
         events=events.value, counts=counts, minutes=minutes, every_s=every, seed=seed,
     )  # fmt: skip
     report = run_chaos(settings, print_message)
@@ -131,10 +137,13 @@ def _print(report: Report) -> None:
     made = ", ".join(f"{kind} {count}" for kind, count in sorted(report.events.items())) or "none"
     letters = f", dead letters in {report.letters:,}" if report.letters else ""
     typer.echo(f"disturbances in {report.seconds / 60:.1f} min: {made}; {report.messages:,} messages{letters}")
+    grown = ", ".join(f"{name} {before:.0f} then {after:.0f} MB" for name, (before, after) in report.memory_mb.items())
+    if grown:
+        typer.echo(f"caught up after {report.settled_s:.0f} s; a probe failed for {report.unhealthy_s:.0f} s; {grown}")
     for c in report.output.values():
         for example in c.examples:
             typer.echo(f"  {example}")
-    for line in report.ended:
+    for line in (*report.ended, *report.exceeded):
         typer.echo(f"  {line}")
     if report.unpublished:
         typer.echo(f"  {report.unpublished:,} messages were not published in time")
