@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from beatwire.alerts.rule import alert_id
 from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.kernels.alerts import alert_state
+from beatwire.kernels.alerts.unjudged import IS_LIVING
 from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
 from bedside import Ward, device_chunk, rows_of
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +39,8 @@ def test_after_a_silence_alerts_end_equally_with_a_successor_that_replayed_nothi
 
 def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
     return {
-        "id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+        "id": alert_id(stream, session, rule, onset), "stream": stream, "session": session,
+        "rule": RULES[NUMBERS[rule]].name,
         "priority": RULES[NUMBERS[rule]].priority, "state": state, "onset": onset,
         "onset_us": 10**9 * session + 10_000 * onset,
     }  # fmt: skip
@@ -51,6 +55,50 @@ def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> 
     ended = ward.tick(beats=[("bed", 6000)])
     assert rows_of(ended) == [("asystole", "latched", 77, 6000), ("tachycardia", "off", 5, 6000)]
     assert ended[0]["id"] == logged("asystole", 77)["id"]
+
+
+BY_LOG = {*alert_state.OF_BEATS, alert_state.DRIFT}
+OF_ITS_CLOCK = {alert_state.NO_DATA, alert_state.NOT_MONITORED}
+ONSETS = st.dictionaries(st.integers(0, alert_state.RULES - 1), st.integers(0, 9), max_size=12)
+
+
+@settings(max_examples=draws(100))
+@given(
+    replayed=ONSETS, in_log=ONSETS, held=st.sets(st.integers(0, alert_state.RULES - 1)), living=st.booleans(),
+    session=st.sampled_from([1, 2]), state=st.sampled_from(["on", "ack", "latched"]),
+)  # fmt: skip
+def test_what_the_replay_found_and_what_the_log_has_decide_of_each_rule_whether_it_is_on(
+    replayed: dict[int, int], in_log: dict[int, int], held: set[int], session: int, state: str, living: bool
+) -> None:
+    ward, keys = Ward(), list(NUMBERS)
+    ward.tick(device_chunk())
+    row = ward.alert.slots[0]
+    onsets = row[alert_state.FIRST_ONSET :]
+    row[alert_state.SIGNAL + IS_LIVING] = living
+    for rule, onset in replayed.items():
+        onsets[rule] = 10 + onset
+    log = {rule: logged(keys[rule], onset, session, state) for rule, onset in in_log.items()}
+    found = log if state != "latched" else {}
+    over = alert.adopt(
+        ward.alert,
+        [{"id": "s", "rule": "samples lost", "priority": "high", "stream": "bed", "state": "on"}, *log.values()],
+        {one["id"] for rule, one in log.items() if rule in held},
+    )
+    for rule, onset in enumerate(onsets.tolist()):
+        is_same, by_replay = rule in found and session == 1, 10 + replayed[rule] if rule in replayed else -1
+        if rule in BY_LOG:
+            assert onset == (in_log[rule] if is_same and rule not in held else -1)
+        else:
+            is_on = rule in replayed or (rule == alert_state.ASYSTOLE and not living)
+            goes_on = rule in found if rule == alert_state.NO_DATA else is_same and is_on
+            assert onset == (in_log[rule] if goes_on else by_replay)
+    assert over == {one["id"] for rule, one in found.items() if onsets[rule] < 0 and rule not in OF_ITS_CLOCK}
+
+
+def test_of_two_logs_the_later_one_says_what_is_on_of_a_stream_that_comes_after_both(ward: Ward) -> None:
+    alert.adopt(ward.alert, [logged("no data", 5, stream="bed-9")])
+    alert.adopt(ward.alert, [])
+    assert rows_of(ward.tick(device_chunk(stream="bed-9"))) == []
 
 
 @pytest.mark.parametrize("possible", [True, False])

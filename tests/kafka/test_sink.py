@@ -1,12 +1,13 @@
 """Each tick is published once, whatever fails: a broker refuses, or times out after it has written; an epoch ends."""
 
 import random
+import threading
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from beatwire.errors import FatalError
+from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.publishing import sink
@@ -202,3 +203,99 @@ def test_at_least_once_a_tick_is_committed_when_all_of_it_is_at_the_broker(seed:
                 output.end_pending_transactions([], source)
     assert committed == list(range(1, len(committed) + 1))
     assert fails or len(committed) == TICKS
+
+
+class Failing(Producer):
+    """Each commit fails; ``permanent``: the broker would refuse it once more."""
+
+    permanent: list[Exception]
+    made: list["Failing"]
+
+    def __init__(self, cluster: object, name: str, stop: object) -> None:
+        super().__init__(cluster, name, stop)
+        self.commits = 0
+        self.made.append(self)
+
+    def commit(self, retry_s: float) -> None:
+        self.commits += 1
+        self.broker.failed()  # type: ignore[attr-defined]
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "timed out", False, True))
+
+    def raise_if_permanent(self, error: KafkaException) -> None:
+        for one in self.permanent:
+            raise one
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Broker:
+    """A broker that takes no commit."""
+    broker: Any = Broker(1, 0.0, 0.0)
+    broker.clock, broker.responds, broker.failed = Clock(tick_s=0.01), True, lambda: None
+    left_open = SimpleNamespace(abort=lambda *_: True, end_torn=lambda *_: None)
+    for name, one in {
+        "Transactions": Failing, "LeftOpen": lambda _: left_open, "time": broker.clock,
+        "broker_responds": lambda _: broker.responds,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(sink, name, one)
+    for name, one in {"broker": broker, "permanent": [], "made": []}.items():
+        monkeypatch.setattr(Failing, name, one, raising=False)
+    return broker
+
+
+def publish_once(output: Sink, broker: Any) -> float:
+    """Publish a tick, which fails; return the seconds that it took."""
+    begun_s = broker.clock.now_s
+    output.publish([Outgoing("beats", [None], [b"x"])], {3: Position(1, 0)}, broker, broker._epoch)
+    return broker.clock.now_s - begun_s
+
+
+def test_a_tick_that_fails_is_tried_again_by_the_same_producer_until_the_outage_is_too_long(failing: Any) -> None:
+    failing.responds = False
+    with Sink(Cluster("nowhere")) as output:
+        begun_s = failing.clock.now_s
+        with pytest.raises(FatalError, match=r"to commit a tick in 120 s; got timed out"):
+            publish_once(output, failing)
+        assert failing.clock.now_s - begun_s == pytest.approx(120, abs=1)
+    assert [one.commits > 500 for one in Failing.made[1:]] == [True], "and not more often than 20 times a second"
+    assert Failing.made[1].commits < 2500
+
+
+def test_a_producer_that_a_broker_answers_others_but_not_is_replaced_once(failing: Any) -> None:
+    with Sink(Cluster("nowhere")) as output:
+        begun_s = failing.clock.now_s
+        with pytest.raises(StaleError):
+            publish_once(output, failing)
+        assert failing.clock.now_s - begun_s == pytest.approx(30, abs=1)
+        assert [one.discarded for one in Failing.made[1:]] == [True]
+        failing._epoch += 1
+        with pytest.raises(FatalError):
+            publish_once(output, failing)
+    assert len(Failing.made) == 3
+
+
+@pytest.mark.parametrize("why", ["stopped", "epoch over", "denied"])
+def test_a_tick_that_fails_is_not_tried_again_where_that_cannot_help(failing: Any, why: str) -> None:
+    stop = threading.Event()
+    with Sink(Cluster("nowhere"), stop=stop) as output:
+
+        def failed() -> None:
+            if why == "stopped":
+                stop.set()
+            elif why == "epoch over":
+                failing._epoch += 1
+            else:
+                Failing.permanent.append(UserError("denied"))
+
+        failing.failed = failed
+        with pytest.raises(UserError if why == "denied" else StaleError):
+            publish_once(output, failing)
+        assert Failing.made[1].discarded is (why == "stopped")
+    assert [one.commits for one in Failing.made] == [0, 1]
+
+
+def test_what_is_known_of_a_tick_is_at_the_broker_before_it_is_published(failing: Any) -> None:
+    with Sink(Cluster("nowhere")) as output:
+        output.begin_tick({3: Position(1, 0)}, failing, 0)
+        assert Failing.made[1]._open == ([], {3: 1})
+        output.send_ahead([Outgoing("dlq", [None], [b"x"])], failing, 0)
+        assert Failing.made[1]._open == ([b"x"], {3: 1})
