@@ -63,5 +63,6 @@ def test_nor_does_it_with_what_staff_enter_whoever_takes_over(seed: int) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_200_drawn_streams_publish_the_same_alerts_however_they_are_cut_and_whoever_takes_over() -> None:
     assert not [text for seed in range(SEEDS) if (text := cuts_differ(seed))]
