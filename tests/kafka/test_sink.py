@@ -283,6 +283,7 @@ def test_a_tick_that_fails_is_not_tried_again_where_that_cannot_help(failing: An
                 stop.set()
             elif why == "epoch over":
                 failing._epoch += 1
+                failing.clock.sleep(200)
             else:
                 Failing.permanent.append(UserError("denied"))
 
@@ -299,3 +300,130 @@ def test_what_is_known_of_a_tick_is_at_the_broker_before_it_is_published(failing
         assert Failing.made[1]._open == ([], {3: 1})
         output.send_ahead([Outgoing("dlq", [None], [b"x"])], failing, 0)
         assert Failing.made[1]._open == ([b"x"], {3: 1})
+
+
+class LeftOpenCalls:
+    """Stands for `LeftOpen`: the calls; ``succeeds``: the broker ends what is asked for."""
+
+    def __init__(self) -> None:
+        self.calls, self.succeeds = list[str](), True
+
+    def _called(self, name: str) -> bool:
+        self.calls.append(name)
+        return self.succeeds
+
+    def abort(self, *_: object) -> bool:
+        return self._called("abort")
+
+    def abort_pending(self, *_: object) -> bool:
+        return self._called("abort pending")
+
+    def commit_again(self, *_: object) -> bool:
+        return self._called("commit again")
+
+    def end_torn(self, *_: object) -> bool:
+        return self._called("end torn")
+
+    def end_alerts(self, *_: object) -> bool:
+        return self._called("end alerts")
+
+    def taken(self) -> list[str]:
+        taken, self.calls = self.calls, []
+        return taken
+
+
+@pytest.fixture
+def left_open(monkeypatch: pytest.MonkeyPatch) -> LeftOpenCalls:
+    """What is asked of a broker that does all."""
+    one, broker = LeftOpenCalls(), Broker(1, 0.0, 0.0)
+    monkeypatch.setattr(Producer, "broker", broker, raising=False)
+    for name, stand_in in {"Transactions": Producer, "LeftOpen": lambda _: one}.items():
+        monkeypatch.setattr(sink, name, stand_in)
+    return one
+
+
+def publish_next(output: Sink, broker: Any) -> None:
+    at = broker.offset
+    output.publish([Outgoing("beats", [None], [b"%d" % at])], {3: Position(at + 1, at)}, broker, broker._epoch)
+
+
+def test_what_others_have_left_open_is_ended_before_the_first_tick_and_not_where_nobody_can_have(
+    left_open: LeftOpenCalls,
+) -> None:
+    broker: Any = Producer.broker
+    with Sink(Cluster("nowhere")) as output:
+        left_open.succeeds = False
+        publish_next(output, broker)
+        assert left_open.taken() == ["end torn", "abort"]
+        for _ in range(sink._SWEEPS):
+            publish_next(output, broker)
+        assert left_open.taken() == sink._SWEEPS * ["abort"], "until the broker has done it, but not for ever"
+        publish_next(output, broker)
+        assert left_open.taken() == []
+        left_open.succeeds, broker._epoch = True, 1
+        publish_next(output, broker)
+        assert left_open.taken() == ["end torn"], "the last transaction of this id was committed"
+        broker._epoch, broker.assigned = 2, frozenset({5})
+        publish_next(output, broker)
+        assert left_open.taken() == ["end torn", "abort"], "the id of another partition"
+        output.begin_tick({3: Position(9, 9)}, broker, 2)
+        broker._epoch = 3
+        with pytest.raises(StaleError):
+            publish_next(output, SimpleNamespace(offset=9, _epoch=2, epoch=3, assigned=frozenset({5})))
+        publish_next(output, broker)
+        assert left_open.taken() == ["end torn", "abort"], "a tick was begun and not committed"
+    assert broker.names[1:] == ["id-3", "id-3", "id-5", "id-5"]
+
+
+def test_what_commits_wait_for_is_committed_again_if_this_sink_has_committed_it_and_else_aborted(
+    left_open: LeftOpenCalls,
+) -> None:
+    broker: Any = Producer.broker
+    pending = [SimpleNamespace(partition=3)]
+    with Sink(Cluster("nowhere")) as output:
+
+        def ended() -> list[str]:
+            left_open.taken()
+            output.end_pending_transactions(pending, broker)  # type: ignore[arg-type]
+            return left_open.taken()
+
+        assert ended() == ["abort pending"], "nothing was committed"
+        publish_next(output, broker)
+        assert ended() == ["commit again"]
+        broker.offset += 1
+        assert ended() == ["abort pending"], "somebody else has committed since"
+        broker.offset -= 1
+        left_open.succeeds = False
+        assert ended() == ["commit again"]
+        assert ended() == ["abort pending"], "that failed"
+        publish_next(output, broker)
+        assert output._output.abort(), "a tick failed"  # type: ignore[union-attr]
+        output.begin_tick({3: Position(9, 9)}, broker, 0)
+        assert ended() == ["abort pending"]
+
+
+def test_before_alerts_are_read_what_is_open_in_them_is_ended_by_a_producer_that_works(
+    left_open: LeftOpenCalls,
+) -> None:
+    broker: Any = Producer.broker
+    with Sink(Cluster("nowhere")) as output:
+        output.end_open_transactions(broker)
+        assert left_open.taken() == ["end torn", "abort"], "by the producer of the epoch, which is new"
+        publish_next(output, broker)
+        output.end_open_transactions(broker)
+        assert left_open.taken() == ["end torn", "end alerts"], "behind a transaction that was committed"
+        broker.assigned = frozenset()
+        output.end_open_transactions(broker)
+        assert left_open.taken() == []
+
+
+def test_a_producer_that_was_replaced_may_be_again_after_a_tick_that_was_published(failing: Any) -> None:
+    with Sink(Cluster("nowhere")) as output:
+        for _ in range(2):
+            with pytest.raises(StaleError):
+                publish_once(output, failing)
+            failing._epoch += 1
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Failing, "commit", Producer.commit)
+                publish_once(output, failing)
+            failing._epoch += 1

@@ -1,0 +1,205 @@
+"""The polling thread on a drawn broker: whatever changes, no message is left out, and an epoch reads each one once."""
+
+import random
+from typing import Any
+
+import pytest
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming import batch, handover, poller, source
+from beatwire.kafka.consuming.batch import PolledTick
+from beatwire.kafka.consuming.commits import as_commit, as_position
+from beatwire.kafka.consuming.handover import HandOver
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.progress import Beginning
+from beatwire.kafka.consuming.source import Source
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kafka_messages import Message
+
+TOPIC, PARTITIONS, POLLS = "ecg.samples", range(4), 60
+
+
+class World:
+    """A topic, what its group has committed, and the member that is tested, which is the monitor as well.
+
+    length     of the log of each partition
+    commits    of the group
+    assigned   partition -> the next offset that the library returns
+    due        of the monitor: partition -> the next offset that it has to see
+    lived      partition -> what was taken as live, by anybody
+    """
+
+    def __init__(self, rng: random.Random, hectic: float) -> None:
+        self.rng, self.hectic = rng, hectic
+        self.length = {p: rng.randrange(30) for p in PARTITIONS}
+        self.commits = {p: Position(n := rng.randrange(self.length[p] + 1), rng.randint(0, n)) for p in PARTITIONS}
+        self.assigned, self.paused, self.polls = dict[int, int](), set[int](), 0
+        self.due, self.until = dict[int, int](), dict[int, int]()
+        self.lived = {p: set(range(at.offset)) for p, at in self.commits.items()}
+        self.last: PolledTick | None = None
+        self.unpublished, self.epoch = False, 0
+        self.source: Source
+
+    # ---- the monitor ----
+
+    def turn(self) -> None:
+        """Take a tick, and commit what was read up to its end, or fail to."""
+        polled = self.source.take(0.0)
+        if polled is None:
+            return
+        if polled.epoch != self.epoch:
+            self._begin_epoch(polled)
+        for message in polled.origin.messages:
+            p, offset = message.partition(), message.offset()
+            assert offset == self.due[p], "in order, and once in an epoch"
+            assert polled.replay is (offset < self.until[p])
+            self.due[p] += 1
+        assert polled.positions == {p: self.due[p] for p in polled.positions}
+        if polled.tick.caught_up:
+            assert self.due == {p: self.length[p] for p in self.assigned}
+        if polled.replay:
+            return
+        self.last = polled
+        if self.rng.random() < self.hectic:
+            self.unpublished = True
+            self.source.rewind(anew=self.rng.random() < 0.3)
+        else:
+            self._publish(polled)
+
+    def _publish(self, polled: PolledTick) -> None:
+        """Commit the end of a tick: in its transaction, so at once."""
+        for p, offset in polled.positions.items():
+            assert polled.start[p] == self.commits[p].offset, "a tick begins where the group's commit is"
+            self.lived[p] |= set(range(self.commits[p].offset, offset))
+            self.commits[p] = Position(offset, self.rng.randint(self.commits[p].rewind, offset))
+
+    def _begin_epoch(self, polled: PolledTick) -> None:
+        """Begin an epoch as the monitor does."""
+        begun = self.source._poller.began
+        assert begun.keys() == self.assigned.keys()
+        kept = dict(self.due)
+        self.due = {p: at.rewind for p, at in begun.items()}
+        self.until = {p: at.offset for p, at in begun.items()}
+        unpublished, self.unpublished, self.epoch = self.unpublished, False, polled.epoch
+        if polled.beginning is Beginning.ANEW:
+            assert begun == {p: self.commits[p]._replace(leader=None) for p in begun}
+            return
+        for p in kept:
+            assert self.due[p] == self.until[p] == kept[p], "the state goes on"
+        if polled.beginning is Beginning.UNPUBLISHED:
+            assert unpublished
+            assert self.last is not None
+            self._publish(self.last)
+
+    # ---- a member of the group, and its library ----
+
+    def poll(self, most: int) -> tuple[list[Message], bool]:
+        for _ in range(self.rng.randrange(3)):
+            self.turn()
+        self.polls += 1
+        if self.polls < POLLS:
+            self._happen()
+        else:
+            self.hectic = 0.0
+            self.source._poller._closing = self.polls > POLLS + 300
+        found = []
+        for p in self.rng.sample(sorted(self.assigned), len(self.assigned)):
+            if p not in self.paused:
+                stop = min(self.length[p], self.assigned[p] + self.rng.randrange(most - len(found) + 1))
+                found += [Message(p, offset, b"x") for offset in range(self.assigned[p], stop)]
+                self.assigned[p] = stop
+        return found, not any(self.assigned[p] < self.length[p] for p in self.assigned.keys() - self.paused)
+
+    def _happen(self) -> None:
+        rng, listener = self.rng, self.source._poller
+        self.length = {p: n + rng.choice([0, 0, 1, 4]) for p, n in self.length.items()}
+        others = sorted(PARTITIONS - self.assigned.keys())
+        for p in others:  # of which other members read on
+            stop = rng.randint(self.commits[p].offset, self.length[p])
+            self.lived[p] |= set(range(self.commits[p].offset, stop))
+            self.commits[p] = Position(stop, rng.randint(self.commits[p].rewind, stop))
+        if others and (not self.assigned or rng.random() < self.hectic):
+            listener.on_change(grows=True)
+            self.assigned |= dict.fromkeys(rng.sample(others, rng.randint(1, len(others))), 0)
+        elif self.assigned and rng.random() < self.hectic:
+            is_lost, gone = rng.random() < 0.5, rng.sample(sorted(self.assigned), 1)
+            listener.on_change(grows=False)
+            if not is_lost:
+                listener.on_revoke()
+            for p in gone:
+                del self.assigned[p]
+            self.paused -= set(gone)
+
+    def committed(self, assigned: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        if self.rng.random() < self.hectic:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        found = [as_commit(TOPIC, at.partition, self.commits[at.partition]) for at in assigned]
+        for at in found:  # the group has none yet
+            if self.commits[at.partition] == Position(0, 0):
+                at.offset = OFFSET_INVALID
+                assert as_position(at) is None
+        return found
+
+    def assignment(self) -> list[TopicPartition]:
+        return [TopicPartition(TOPIC, p) for p in self.assigned]
+
+    def get_watermark_offsets(self, at: TopicPartition, **_: object) -> tuple[int, int]:
+        return 0, self.length[at.partition]
+
+    def at_end(self, next_offset: dict[int, int]) -> tuple[bool, frozenset[int]]:
+        return all(self.length[p] <= offset for p, offset in next_offset.items()), frozenset()
+
+    def seek(self, at: TopicPartition) -> None:
+        if at.partition not in self.assigned:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        self.assigned[at.partition] = at.offset
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        self.paused |= {at.partition for at in partitions} & self.assigned.keys()
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        self.paused -= {at.partition for at in partitions}
+
+    def nothing(self, *_: object, **__: object) -> None:
+        """There is no broker."""
+
+    join = close = ask = wait = consumer_group_metadata = nothing
+    is_stuck = is_stuck_unassigned = rejoin_if_unassigned = nothing
+    known = None
+
+    @property
+    def consumer(self) -> Any:
+        return self
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(seed=st.integers(0, 1 << 32), hectic=st.sampled_from([0.05, 0.2, 0.5]), full=st.sampled_from([5, 40, 1000]))
+def test_whatever_changes_the_live_ticks_have_every_message_and_an_epoch_each_once(
+    seed: int, hectic: float, full: int
+) -> None:
+    world = World(random.Random(seed), hectic)
+
+    class Turning(HandOver):
+        def wait_until_idle(self, timeout_s: float) -> bool:
+            world.turn()
+            return super().wait_until_idle(0.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "Message", Message)
+        patch.setattr(handover, "TICK_MESSAGES", full)
+        patch.setattr(source, "HandOver", Turning)
+        patch.setattr(source.topics, "check_broker", lambda *_: None)
+        patch.setattr(poller, "GroupClient", lambda *_, **__: world)
+        patch.setattr(poller, "TopicId", lambda *_: world)
+        patch.setattr(poller, "_FULL_S", 0.0)
+        patch.setattr(poller.commits, "check_pending", lambda *_: False)
+        world.source = Source(Cluster("nowhere"), "g")
+        world.source._poller._run()
+        world.hectic = 0.0
+        for _ in range(400):
+            world.turn()
+    assert {p: world.due[p] for p in world.assigned} == {p: world.length[p] for p in world.assigned}
+    for p in world.assigned:
+        assert world.lived[p] == set(range(world.length[p]))
