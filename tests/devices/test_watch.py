@@ -5,16 +5,20 @@ import threading
 import time
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.record import Recording
 from beatwire.recordings.synthetic.person import synthetic_recording
+from beatwire.service import watch
+from beatwire.service.observing.counters import Counters
 from beatwire.service.watch import run_watch
 from beatwire_producers.devices.feed import run_feed
 from beatwire_producers.devices.packets import Description, Packet, arrival_s
@@ -132,3 +136,18 @@ def test_what_cannot_be_watched_is_one_line(arguments: list[str], words: str) ->
     done = CliRunner().invoke(app, ["watch", *arguments])
     assert isinstance(done.exception, UserError)
     assert words in str(done.exception)
+
+
+@pytest.mark.parametrize(("messages", "after_s"), [(5, 0.5), (4, 3.0), (0, 30.0)])
+def test_a_feed_that_is_read_whole_ends_before_its_silence_is_an_alert(
+    messages: int, after_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 10.0
+    monkeypatch.setattr("beatwire.service.watch.time", SimpleNamespace(monotonic=lambda: now_s))
+    is_read, counters = watch._is_read([now_s], [{"messages": 5}]), Counters(messages=messages)
+    assert not is_read(counters)
+    now_s += after_s - 0.1
+    assert not is_read(counters)
+    now_s += 0.2
+    assert is_read(counters)
+    assert RULES[NUMBERS["no data"]].default > watch._ALL_S

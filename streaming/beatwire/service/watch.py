@@ -30,8 +30,9 @@ from beatwire.service.warmup import warm_up
 from beatwire.signals import stop_after
 
 Feeder = Callable[[Cluster, threading.Event, Callable[[str], None]], dict[str, Any]]
-_PUBLISH_S = 3.0  # after a feed that has ended, and the last message of it: for what it sent last
-_FIRST_S = 30.0  # the same for the first message, which a monitor on a slow machine reads late
+_ALL_S = 0.5  # after a feed that has ended, and the last message of it: before its silence is an alert
+_PUBLISH_S = 3.0  # the same where fewer messages were read than it sent
+_FIRST_S = 30.0  # where none was, as by a monitor on a slow machine
 
 
 def run_watch(
@@ -103,7 +104,7 @@ def run_watch(
                 watched(started, failures, stop),
             ):
                 monitor = Monitor(pipeline, source, sink, staff=staff)
-                is_read = _is_read(ended_s)
+                is_read = _is_read(ended_s, fed)
                 counters = monitor.run(
                     stop, until=lambda now: bool(failures) or ((not stay or ended.is_set()) and is_read(now))
                 )
@@ -124,8 +125,11 @@ def run_watch(
     }
 
 
-def _is_read(ended_s: list[float]) -> Callable[[Counters], bool]:
-    """Return a function that returns True when a feed has ended, ``ended_s``, and no message of it comes any more."""
+def _is_read(ended_s: list[float], fed: list[dict[str, Any]]) -> Callable[[Counters], bool]:
+    """Return a function that returns True when a feed has ended, ``ended_s``, and no message of it comes any more.
+
+    ``fed`` then has its summary.
+    """
     seen, last_s = 0, time.monotonic()
 
     def is_read(counters: Counters) -> bool:
@@ -133,7 +137,8 @@ def _is_read(ended_s: list[float]) -> Callable[[Counters], bool]:
         now_s = time.monotonic()
         if counters.messages != seen:
             seen, last_s = counters.messages, now_s
-        return now_s > max(ended_s[0], last_s) + (_PUBLISH_S if seen else _FIRST_S)
+        is_all = bool(fed) and seen >= fed[0].get("messages", float("inf"))
+        return now_s > max(ended_s[0], last_s) + (_ALL_S if is_all else _PUBLISH_S if seen else _FIRST_S)
 
     return is_read
 
