@@ -89,7 +89,9 @@ def _by_rows(column: Any) -> Any:
         return (
             column.to_pandas().reset_index(drop=True) if column.dtype.kind not in "iuf" else column.to_cupy(na_value=0)
         )
-    return column.reset_index(drop=True) if isinstance(column, pd.Series) else column
+    column = column.reset_index(drop=True) if isinstance(column, pd.Series) else column
+    is_turned = isinstance(column.dtype, np.dtype) and not column.dtype.isnative
+    return column.astype(column.dtype.newbyteorder("=")) if is_turned else column
 
 
 def _longest_cell(column: Any) -> int | None:

@@ -6,33 +6,31 @@ for arrays in memory.
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import RISING, behaviour
+from beatwire.recordings.columns.clocktext import seconds_of
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.readers.labchart import of_one_block, signals_of_labchart
+from beatwire.recordings.readers.paths import short_names, short_paths, telling
 from beatwire.recordings.readers.several import one_of_several
-from beatwire.recordings.readers.stated import (
-    stated_conversion,
-    stated_factors,
-    stated_names,
-    stated_rate,
-    stated_units,
-)
+from beatwire.recordings.readers.stated import converted, stated_names, stated_rate, stated_units
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 from beatwire.recordings.signals import Signals
 
 _MOST = 200  # arrays that are looked at
+_EXAMINED = 200  # texts, whether they are times
 _FEWEST_ROWS = 250  # of a table that would be a recording alone
 _DEEPEST = 3  # structures within structures
 
@@ -132,18 +130,22 @@ def recording_of_arrays(
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
-    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iuf" and a.size > 1}
+    short = short_paths(n for n, a in arrays.items() if a.size > MAX_LEADS)
+    column = ",".join(short.get(one.strip(), one) for one in column.split(",")) if column else column
+    named = {short.get(n, n): a for n, a in arrays.items()}
+    numeric = {n: np.squeeze(a) for n, a in named.items() if a.dtype.kind in "iuf" and a.size > 1}
     numeric = {n: a for n, a in numeric.items() if a.ndim in (1, 2)}
     wanted = [name for name in (column or "").split(",") if name in numeric]
     best = wanted or _best_named(numeric)  # another array may be longer, or have more columns
     longest = max((max(numeric[name].shape) for name in best), default=0)
     beside = {n for n, a in numeric.items() if n not in best and a.ndim == 2}
-    clocks = {n: np.ravel(a) for n, a in arrays.items() if _is_clock(a, longest)}
+    clocks = {n: np.ravel(a) for n, a in named.items() if _is_clock(a, longest)}
+    clocks |= {n: np.ravel(a).astype(object) for n, a in named.items() if _is_clock_in_text(a, longest)}
     samples = {n: a for n, a in numeric.items() if max(a.shape) == longest and n not in beside}
     if not wanted:
-        _check_that_it_is_one(where, arrays, samples)
+        _check_that_it_is_one(where, named, samples)
     samples |= clocks if samples else {}
-    notes += [*_no_clocks(arrays, clocks), *_left_out(numeric, samples, longest)]
+    notes += [*_no_clocks(named, clocks), *_left_out(numeric, samples, longest)]
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
         samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and _rises(a))}
         column = None
@@ -157,6 +159,7 @@ def recording_of_arrays(
     rows, given = None, None
     for name in tables:
         rows = samples.pop(name)
+        _check_that_it_may_be_ecg(where, name, rows, (*wanted, path.stem))
         if rows.shape[0] > rows.shape[1]:
             rows = rows.T
             notes.append(f"leads are the {rows.shape[0]} columns of {name!r}")
@@ -168,8 +171,8 @@ def recording_of_arrays(
         if rows is not None and len(each) in (1, len(rows)):
             names = given or [f"lead {k}" for k in range(len(rows))]
             given = [f"{lead} ({unit})" for lead, unit in zip(names, each * (len(rows) // len(each)), strict=True)]
-        elif rows is None and len(samples) == len(each):
-            samples = {f"{n} ({unit})": a for (n, a), unit in zip(samples.items(), each, strict=True)}
+        elif rows is None and (named_units := _with_units(samples, each)):
+            samples = named_units
         else:
             notes.append(f"its units, {', '.join(each)}, are not one for each lead: they are not used")
             each = []
@@ -181,9 +184,18 @@ def recording_of_arrays(
     elif rows is None and len(samples) == 1 and (units or not each):
         recording = _of_one(path, samples, stated_names(arrays, 1), fs, units, gain, column)
     else:
-        leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
-        recording = from_array({**samples, **dict(leads)}, fs, units=units, gain=gain, column=column, where=where)
-    return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
+        held = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
+        recording = from_array({**samples, **dict(held)}, fs, units=units, gain=gain, column=column, where=where)
+    return replace(recording, name=path.stem, leads=short_names(recording.leads), notes=(*notes, *recording.notes))
+
+
+def _with_units(samples: Mapping[str, Any], each: list[str]) -> dict[str, Any]:
+    """Return arrays with the unit of all, or of each that is no clock, in their names; none if there are others."""
+    leads = [name for name, a in samples.items() if not _rises(a)]
+    if len(each) not in (1, len(leads)):
+        return {}
+    units = dict(zip(leads, each * (len(leads) // len(each)), strict=True))
+    return {f"{name} ({units[name]})" if name in units else name: a for name, a in samples.items()}
 
 
 def _of_one(
@@ -192,8 +204,7 @@ def _of_one(
 ) -> Recording:  # fmt: skip
     """Return the recording of the only array, which has the name that is stated, or its own."""
     ((name, one),) = samples.items()
-    if column is None and name != path.stem:  # what a file is called says nothing
-        _check_that_it_may_be_ecg(path.name, name, one)
+    _check_that_it_may_be_ecg(path.name, name, one, (path.stem, name if column else ""))
     column = None if column == name else column
     called = names[0] if names else _lead_name(path.stem, name)
     held = {called: one} if called else one
@@ -202,15 +213,18 @@ def _of_one(
 
 def _lead_name(stem: str, name: str) -> str:
     """Return the name of the only array if it is that of a lead or a voltage, and not that of its file; else none."""
-    last = name.rpartition(".")[2]
-    return last if name != stem and meaning(last) in (Meaning.LEAD, Meaning.VOLTAGE) else ""
+    part = telling(name)
+    return part if name != stem and meaning(part) in (Meaning.LEAD, Meaning.VOLTAGE) else ""
 
 
-def _check_that_it_may_be_ecg(where: str, name: str, values: Any) -> None:
-    """Raise UserError if the only array of a file is called like another quantity, or is a clock or a count by name."""
-    last = name.rpartition(".")[2]
-    is_clock = meaning(last) in (Meaning.TIME, Meaning.OTHER) and _rises(values)
-    if is_clock or is_quantity(last):
+def _check_that_it_may_be_ecg(where: str, name: str, values: Any, but: Sequence[str]) -> None:
+    """Raise UserError if the only array of a file is called like another quantity, or is a clock or a count by name.
+
+    The name of one that is wanted, and that of a file, say nothing: those in ``but``.
+    """
+    part = "" if name in but else telling(name)
+    is_clock = values.ndim == 1 and meaning(part) in (Meaning.TIME, Meaning.OTHER) and _rises(values)
+    if is_clock or is_quantity(part):
         why = "a clock or a count" if is_clock else "another quantity, by its name: choose with --column"
         raise UserError(f"{where}: expected an array of ECG; got {name!r} alone ({why})")
 
@@ -222,29 +236,6 @@ def _check_that_it_is_one(where: str, arrays: Mapping[str, Any], samples: Mappin
         if a.dtype.kind in "iuf" and np.squeeze(a).ndim > 2 and a.size > most:
             got = f"{name!r}, of the shape {list(a.shape)}"
             raise UserError(f"{where}: expected one recording, [leads, n]; got {got}: save one recording of it alone")
-
-
-def converted(units: str | None, arrays: Mapping[str, Any]) -> tuple[float | None, list[str]]:
-    """Return the numbers in a millivolt by a conversion to a unit, None if there is none, and a note on other factors.
-
-    ``adc_gain``, beside counts, is that of WFDB: counts in a unit. What a ``gain`` or a ``scale`` means is not known.
-    """
-    uv = uv_per_unit_of(units or "") or 0.0
-    if uv and (conversion := stated_conversion(arrays)):
-        return 1000.0 / (uv * conversion), []
-    factors = stated_factors(arrays)
-    if not factors or not all(_is_whole(a) for a in arrays.values() if a.dtype.kind in "iuf" and a.size > MAX_LEADS):
-        return None, []
-    ((name, numbers), *others) = factors.items()
-    if uv and not others and name.casefold() == "adc_gain" and len(numbers) == 1 and numbers[0] > 0:
-        return numbers[0] * 1000.0 / uv, [f"{numbers[0]:g} counts in a {units}, by its {name!r}"]
-    listed = ", ".join(f"{name!r} of {' and '.join(f'{n:g}' for n in numbers)}" for name, numbers in factors.items())
-    return None, [f"not used: its {listed}: if its numbers are counts, give --gain, units per millivolt"]
-
-
-def _is_whole(values: Any) -> bool:
-    """Return True if numbers have no fractions."""
-    return values.dtype.kind in "iu" or bool((np.isnan(values) | (values == np.rint(values))).all())
 
 
 def _no_clocks(arrays: Mapping[str, Any], clocks: Mapping[str, Any]) -> list[str]:
@@ -263,6 +254,14 @@ def _is_clock(times: Any, length: int) -> bool:
     return bool((steps >= 0).all() and (steps > 0).any())
 
 
+def _is_clock_in_text(times: Any, length: int) -> bool:
+    """Return True if an array holds dates or times of day in text, one a sample."""
+    if times.dtype.kind not in "UO" or times.size != length or max(times.shape) != length:
+        return False
+    some = np.ravel(times)[:_EXAMINED].tolist()
+    return all(isinstance(one, str | None) for one in some) and seconds_of(pd.Series(some)) is not None
+
+
 def _left_out(numeric: Mapping[str, Any], samples: Mapping[str, Any], longest: int) -> list[str]:
     """Return notes about arrays that would be leads if they were longer, or called so."""
     short = [n for n, a in numeric.items() if n not in samples and _is_short(n, a, longest)]
@@ -273,7 +272,7 @@ def _left_out(numeric: Mapping[str, Any], samples: Mapping[str, Any], longest: i
 
 def _is_short(name: str, values: Any, longest: int) -> bool:
     """Return True if an array would be a lead if it were longer."""
-    is_lead = meaning(name.rpartition(".")[2]) is Meaning.LEAD and max(values.shape) >= MIN_RATE_HZ
+    is_lead = meaning(telling(name)) is Meaning.LEAD and max(values.shape) >= MIN_RATE_HZ
     is_table = values.ndim == 2 and min(values.shape) <= MAX_LEADS and max(values.shape) >= _FEWEST_ROWS
     return bool(
         max(values.shape) < longest and (is_lead or is_table or (values.ndim == 1 and 2 * values.size > longest))
@@ -282,7 +281,7 @@ def _is_short(name: str, values: Any, longest: int) -> bool:
 
 def _rises(values: Any) -> bool:
     """Return True if an array is a clock or a count."""
-    return values.dtype.kind in "Mm" or behaviour(values) in RISING
+    return values.dtype.kind in "MmO" or behaviour(values) in RISING
 
 
 def _said(name: str, value: Any) -> str:
@@ -295,6 +294,6 @@ def _said(name: str, value: Any) -> str:
 
 def _best_named(numeric: dict[str, Any]) -> list[str]:
     """Return the arrays that are called like a lead; else those that are not called like another quantity; else all."""
-    called = {name: meaning(name.rpartition(".")[2]) for name in numeric}
+    called = {name: meaning(telling(name)) for name in numeric}
     leads = [name for name, what in called.items() if what is Meaning.LEAD]
     return leads or [name for name, what in called.items() if what is not Meaning.OTHER] or list(numeric)

@@ -18,12 +18,14 @@ import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.columns.names import Meaning, is_time_name, meaning
-from beatwire.recordings.readers.arrays import converted, recording_of_arrays
+from beatwire.recordings.columns.names import Meaning, meaning
+from beatwire.recordings.readers.arrays import recording_of_arrays
 from beatwire.recordings.readers.fhir import signals_of
-from beatwire.recordings.readers.several import check_packets, one_of_several
-from beatwire.recordings.readers.stated import stated_rate, stated_units
-from beatwire.recordings.record import MAX_LEADS, Recording
+from beatwire.recordings.readers.objects import counted, turned, with_leads
+from beatwire.recordings.readers.paths import short_names
+from beatwire.recordings.readers.several import channels_of, check_packets, one_of_several
+from beatwire.recordings.readers.stated import converted, stated_rate, stated_units
+from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
 
 MOST_BYTES = 1 << 28
@@ -173,6 +175,8 @@ def _table(where: str, document: Any, facts: dict[str, Any]) -> pd.DataFrame | N
 
 def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> pd.DataFrame | None:
     """Return objects as rows; those of packets as a row for each sample. One recording alone is added to ``facts``."""
+    if (channels := channels_of(rows)) is not None:
+        return _table(where, channels, facts)
     first = rows[0]
     if len(rows) == 1 and any(isinstance(value, list) for value in first.values()):
         facts |= {name: value for name, value in first.items() if not isinstance(value, list)}
@@ -180,7 +184,8 @@ def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> p
     same = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows)}
     facts |= {name: value for name, value in same.items() if isinstance(value, int | float | str)}
     leads = next((v for n, v in same.items() if isinstance(v, list) and v and isinstance(v[0], str)), None)
-    rows = [_with_leads(where, row, leads) for row in rows]
+    moments = turned(where, rows, leads)
+    rows = [with_leads(where, row, leads, moments) for row in rows]
     lists = [name for name, value in rows[0].items() if isinstance(value, list)]
     if not lists and len(rows) == 1:
         return None
@@ -197,54 +202,7 @@ def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> p
             if name in lists and (not isinstance(value, list) or len(value) != length):
                 raise UserError(f"{where}: expected lists of one length in each packet; packet {number} has others")
             values += value if isinstance(value, list) and name in lists else [value] * length
-    return pd.DataFrame(_counted(found, lengths, lists))
-
-
-def _counted(columns: dict[str, list[Any]], lengths: list[int], samples: list[str]) -> dict[str, list[Any]]:
-    """Return the columns of packets, in which a number of each packet, or of its first sample, counts."""
-    found: dict[str, list[Any]] = {}
-    first = np.cumsum([0, *lengths[:-1]])
-    for name, values in columns.items():
-        each = [values[k] for k in first]
-        if name not in samples and not is_time_name(name) and all(type(one) is int for one in each):
-            step = float(np.median(np.diff(each)))
-            if step == np.median(lengths):  # of its first sample
-                within = np.arange(len(values)) - np.repeat(first, lengths)
-                found[f"sample {name}"] = (np.asarray(values) + within).tolist()
-                continue
-            name = "packet" if step == 1 and "packet" not in columns else name
-        found[name] = values
-    return found
-
-
-def _with_leads(where: str, row: dict[str, Any], leads: list[str] | None) -> dict[str, Any]:
-    """Return a packet whose list of lists of samples, one a lead or one a moment, is a list a lead; texts left out."""
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, list) and value and isinstance(value[0], list):
-            count, length = len(value), len(value[0])
-            if count == length or min(count, length) > MAX_LEADS or any(len(one) != length for one in value):
-                raise UserError(f"{where}: expected a list for each lead in {name!r}; got {count} lists of {length}")
-            columns = value if count < length else [list(column) for column in zip(*value, strict=True)]
-            names = leads if leads and len(leads) == len(columns) else [f"{name} {k}" for k in range(len(columns))]
-            found |= dict(zip(names, columns, strict=True))
-        elif not (isinstance(value, list) and value and isinstance(value[0], str)):
-            found[name] = value
-    return found
-
-
-def short_names(leads: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of leads without the objects that all of them are in.
-
-    >>> short_names(("leads.I", "leads.II")), short_names(("I.data", "II.data")), short_names(("a.x", "b.y"))
-    (('I', 'II'), ('I', 'II'), ('a.x', 'b.y'))
-    """
-    parts = [lead.split(".") for lead in leads]
-    while all(len(one) > 1 for one in parts) and (len(parts) == 1 or len({one[0] for one in parts}) == 1):
-        parts = [one[1:] for one in parts]
-    while all(len(one) > 1 for one in parts) and len({one[-1] for one in parts}) == 1:
-        parts = [one[:-1] for one in parts]
-    return tuple(".".join(one) for one in parts)
+    return pd.DataFrame(counted(found, lengths, lists))
 
 
 def _flat(prefix: str, document: Any) -> Iterator[tuple[str, Any]]:

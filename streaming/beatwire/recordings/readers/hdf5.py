@@ -12,7 +12,6 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.readers.arrays import flat, recording_of_arrays
-from beatwire.recordings.readers.documents import short_names
 from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.nwb import signals_of_nwb
 from beatwire.recordings.readers.several import one_of_several
@@ -59,7 +58,7 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
             return replace(signals, notes=(*left, *signals.notes))
     chosen, column = one_of_several(where, tree, column)
     recording = recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
-    return replace(recording, leads=short_names(recording.leads), notes=(*left, *recording.notes))
+    return replace(recording, notes=(*left, *recording.notes))
 
 
 def _tree(where: str, group: Any, read: _Read, depth: int) -> dict[str, Any]:
@@ -115,16 +114,19 @@ def _cells(where: str, dataset: Any, read: _Read) -> Any:
 
 def _values(where: str, dataset: Any, read: _Read) -> Any:
     """Return what a dataset holds; an array of MATLAB is stored turned, its texts as numbers."""
+    import h5py
+
     read.datasets, read.nbytes = read.datasets + 1, read.nbytes + dataset.nbytes
     if read.nbytes > _MOST_BYTES:
         raise UserError(f"{where}: expected at most {_MOST_BYTES >> 30} GiB of arrays: save its ECG alone")
-    values, kind = dataset[()], dataset.attrs.get("MATLAB_class")
+    is_text = h5py.check_string_dtype(dataset.dtype) is not None
+    values, kind = dataset.asstr(errors="replace")[()] if is_text else dataset[()], dataset.attrs.get("MATLAB_class")
     if kind == b"char":
         texts = ["".join(map(chr, row)) for row in np.atleast_2d(values.T)]
         return texts[0] if len(texts) == 1 else np.array(texts)
     if kind is not None and isinstance(values, np.ndarray):
         return values.T
-    return values.decode("utf-8", "replace") if isinstance(values, bytes) else values
+    return values
 
 
 def _attributes(holder: Any) -> dict[str, Any]:

@@ -111,6 +111,30 @@ def _lists(name: str, value: Any, depth: int) -> list[str]:
     return [found for key, one in value.items() for found in _lists(str(key), one, depth + 1)]
 
 
+def channels_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return objects with samples, of which each is called like a lead or another signal, by these names; else None.
+
+    Leads have one rate, time and person.
+
+    >>> channels_of([{"lead": "I", "x": [1, 2]}, {"lead": "II", "x": [3, 4]}])
+    {'I': {'x': [1, 2]}, 'II': {'x': [3, 4]}}
+    """
+    for key in rows[0]:
+        names = [row.get(key) for row in rows]
+        if not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+            continue
+        called = [meaning(str(name)) for name in names]
+        if Meaning.LEAD not in called or not {*called} <= {Meaning.LEAD, Meaning.VOLTAGE, Meaning.OTHER}:
+            continue
+        rest = {str(row[key]): {name: value for name, value in row.items() if name != key} for row in rows}
+        leads = [one for one, of in zip(rest.values(), called, strict=True) if of is Meaning.LEAD]
+        own = {name for name, value in leads[0].items() if _OWN.fullmatch(name) and not isinstance(value, list)}
+        has_samples = all(any(isinstance(value, list) for value in one.values()) for one in rest.values())
+        if has_samples and all(one.get(name) == leads[0][name] for one in leads for name in own):
+            return rest
+    return None
+
+
 def check_packets(where: str, rows: list[dict[str, Any]], lists: list[str], lengths: list[int]) -> None:
     """Raise UserError if rows that hold lists of samples are recordings of their own, not packets of one."""
     if float(np.median(lengths)) < _LONG:

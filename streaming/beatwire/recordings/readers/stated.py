@@ -7,14 +7,15 @@ signals are sampled so.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.kinds import uv_per_unit_of
-from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_unscaled, meaning
+from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_quantity, is_unscaled, meaning
+from beatwire.recordings.readers.paths import telling
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 
 _RECORDING = r"(?:(?:ecg|ekg|adc|daq|data|signals?|sig|acq\w*|rec|record\w*|device|channels?|leads?|ch)[_ ])?"
@@ -117,8 +118,9 @@ def stated_units(arrays: Mapping[str, Any]) -> list[str]:
     texts = []
     for name, a in arrays.items():
         holder = name.rpartition(".")[0]
-        is_of_other = holder in arrays and (
-            np.size(arrays[holder]) < 2 or meaning(_last(holder)) in (Meaning.OTHER, Meaning.TIME)
+        is_of_other = is_quantity(telling(name)) or (
+            holder in arrays
+            and (np.size(arrays[holder]) < 2 or meaning(_last(holder)) in (Meaning.OTHER, Meaning.TIME))
         )
         if _UNITS.fullmatch(_last(name)) and not is_of_other:
             texts += _texts(a)
@@ -141,6 +143,29 @@ def stated_factors(arrays: Mapping[str, Any]) -> dict[str, list[float]]:
     return {n: several for n, several in known.items() if any(one not in (0.0, 1.0) for one in several)}
 
 
+def converted(units: str | None, arrays: Mapping[str, Any]) -> tuple[float | None, list[str]]:
+    """Return the numbers in a millivolt by a conversion to a unit, None if there is none, and a note on other factors.
+
+    ``adc_gain``, beside counts, is that of WFDB: counts in a unit. What a ``gain`` or a ``scale`` means is not known.
+    """
+    uv = uv_per_unit_of(units or "") or 0.0
+    if uv and (conversion := stated_conversion(arrays)):
+        return 1000.0 / (uv * conversion), []
+    factors = stated_factors(arrays)
+    if not factors or not all(_is_whole(a) for a in arrays.values() if a.dtype.kind in "iuf" and a.size > MAX_LEADS):
+        return None, []
+    ((name, numbers), *others) = factors.items()
+    if uv and not others and name.casefold() == "adc_gain" and len(numbers) == 1 and numbers[0] > 0:
+        return numbers[0] * 1000.0 / uv, [f"{numbers[0]:g} counts in a {units}, by its {name!r}"]
+    listed = ", ".join(f"{name!r} of {' and '.join(f'{n:g}' for n in numbers)}" for name, numbers in factors.items())
+    return None, [f"not used: its {listed}: if its numbers are counts, give --gain, units per millivolt"]
+
+
+def _is_whole(values: Any) -> bool:
+    """Return True if numbers have no fractions."""
+    return values.dtype.kind in "iu" or bool((np.isnan(values) | (values == np.rint(values))).all())
+
+
 def stated_names(arrays: Mapping[str, Any], count: int) -> list[str] | None:
     """Return the names of so many leads that a file holds; None if it holds none."""
     for name, a in arrays.items():
@@ -156,12 +181,10 @@ def _last(name: str) -> str:
 
 
 def _is_other(name: str) -> bool:
-    """Return True if a name, or that of a structure that it is in, is that of another signal."""
-    return not _ECG.search(name) and any(meaning(re.sub(_SAMPLING, "", part)) is Meaning.OTHER for part in _parts(name))
-
-
-def _parts(name: str) -> Sequence[str]:
-    return [part for part in re.split(r"[.]", name) if part and not _OWN.fullmatch(part)]
+    """Return True if a name is that of another signal, or that of a structure that it is in is one of a quantity."""
+    *outer, last = name.split(".")
+    is_called = _OWN.fullmatch(last) is None and meaning(re.sub(_SAMPLING, "", last)) is Meaning.OTHER
+    return not _ECG.search(name) and (is_called or any(map(is_quantity, outer)))
 
 
 def _is_rate(hz: float) -> bool:
