@@ -87,7 +87,7 @@ def test_what_exceeds_a_limit_of_a_soak_is_said(
     one.worst_s, one.page_ended = worst_s, page_ended
     looks = int(watch.OLD_S) + 60
     one.memory_mb = {
-        "page": [100.0 if k < looks // 2 else 100.0 * grows for k in range(looks)],
+        "page": [100.0 if k < 3 * looks // 4 else 100.0 * grows for k in range(looks)],
         "worker 1": [100.0, 500.0],
     }
     assert one.exceeded(settled_s) == said

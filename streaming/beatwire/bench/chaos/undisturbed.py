@@ -31,7 +31,7 @@ def undisturbed_output(cluster: Cluster) -> Output:
     """
     ends = topics.end_offsets(cluster, names.SAMPLES)
     output: Output = {topic: [] for topic in (names.BEATS, names.ALERTS, names.DEAD_LETTERS)}
-    read, quiet_s = dict.fromkeys(ends, 0), 0.0
+    read, quiet_s, epoch = dict.fromkeys(ends, 0), 0.0, -1
     pipeline = Pipeline(Settings())
     with Source(cluster, GROUP) as source:
         while any(read[partition] < end for partition, end in ends.items()):
@@ -42,6 +42,9 @@ def undisturbed_output(cluster: Cluster) -> Output:
                 raise FatalError(f"chaos: expected {names.SAMPLES} to its ends {ends}; got {read} in {_QUIET_S:g} s")
             if polled is None or not messages:
                 continue
+            if polled.epoch != epoch:  # it begins with the oldest messages, as nothing is committed
+                epoch, pipeline, read = polled.epoch, Pipeline(Settings()), dict.fromkeys(ends, 0)
+                output = {topic: [] for topic in output}
             read.update(polled.positions)
             for outgoing in pipeline.emit(polled.tick, polled.origin):
                 output[outgoing.topic] += _values(outgoing)

@@ -16,8 +16,8 @@ from typing import Self
 from beatwire.bench.chaos.workers import Workers
 
 FAILS_S = 15.0  # for which /healthz of a worker may fail in a row; one that does not answer fails, too
-GROWTH = 0.15  # of the memory of a process that is older than OLD_S, from its second quarter to its last
-OLD_S = 240.0
+GROWTH = 0.15  # of the memory of a process that is older than OLD_S, from its third quarter to its last
+OLD_S = 360.0
 CAUGHT_UP_S = 90.0  # from the last message to its commit
 _INTERVAL_S = 1.0
 _ANSWER_S = 2.0
@@ -69,9 +69,9 @@ class Watch:
         return found
 
     def growth(self) -> dict[str, tuple[float, float]]:
-        """Return the memory of each old process in the second and in the last quarter of its time, MB."""
+        """Return the memory of each old process in the third and in the last quarter of its time, MB."""
         return {
-            name: (median(found[len(found) // 4 : len(found) // 2]), median(found[-(len(found) // 4) :]))
+            name: (median(found[len(found) // 2 : -(len(found) // 4)]), median(found[-(len(found) // 4) :]))
             for name, found in self.memory_mb.items()
             if len(found) * _INTERVAL_S > OLD_S
         }

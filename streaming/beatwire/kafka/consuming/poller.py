@@ -175,7 +175,7 @@ class Poller:
         self._resumed.hear(part.next_offset)
         self._deleted.note(self._client.consumer, part, self._next_offset, {} if replay is None else replay.until)
         self._repeated.note(part)
-        self._next_offset.update(reached | part.next_offset | held)
+        self._next_offset.update(part.next_offset | reached | held)
         if held:
             self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
         if replay is None:
