@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming import batch, handover, poller, source
+from beatwire.kafka.consuming import batch, handover, poller, replay, source
 from beatwire.kafka.consuming.batch import PolledTick
 from beatwire.kafka.consuming.commits import as_commit, as_position
 from beatwire.kafka.consuming.handover import HandOver
@@ -166,8 +166,11 @@ class World:
     def unread(self) -> dict[int, set[int]]:
         return {p: left for p in self.assigned if (left := received(self.due.get(p, 0), self.length[p]))}
 
+    def waits(self, begin: dict[int, int]) -> dict[int, bool]:
+        return {p: bool(received(offset, self.length[p])) for p, offset in begin.items()}
+
     def at_end(self, next_offset: dict[int, int]) -> tuple[bool, frozenset[int]]:
-        return not any(received(offset, self.length[p]) for p, offset in next_offset.items()), frozenset()
+        return not any(self.waits(next_offset).values()), frozenset()
 
     def commit(self, offsets: list[TopicPartition], *, asynchronous: bool) -> None:
         self.commits |= {at.partition: as_position(at) for at in offsets if at.partition in self.assigned}
@@ -230,6 +233,8 @@ def test_whatever_changes_the_live_ticks_have_every_message_and_an_epoch_each_on
         patch.setattr(poller, "GroupClient", lambda *_, **__: world)
         patch.setattr(poller, "TopicId", lambda *_: world)
         patch.setattr(poller, "_FULL_S", 0.0)
+        patch.setattr(replay, "_SILENCE_S", 0.0)
+        patch.setattr(replay, "look_ahead", lambda *asked: world.waits(asked[-1]))
         patch.setattr(poller.commits, "check_pending", lambda *_: False)
         world.source = Source(Cluster("nowhere"), "g")
         world.source._poller._run()

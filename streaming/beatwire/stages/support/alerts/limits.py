@@ -23,6 +23,9 @@ from beatwire.records import F64, I64, Aligned, LimitChange
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
+    CHUNK_COUNT,
+    CHUNK_FIRST,
+    CHUNK_SESSION,
     EVENT_BANK,
     EVENT_PASS,
     EVENT_SAMPLE,
@@ -218,10 +221,16 @@ def limits_in_force(limits: Limits | None, slot: I64, arrived_us: I64) -> I64:
 
 
 def with_arrivals(events: I64, given: AlignChunks) -> I64:
-    """Return events of changed limits, int64 [l, 8], with the arrival of the first chunk that they are about."""
+    """Return events of changed limits, int64 [l, 8], with the arrival of the first chunk that they are about.
+
+    Chunks that only repeat samples may have come before it.
+    """
     arrived_us = np.zeros(len(events), np.int64)
+    stop = given.ints[:, CHUNK_FIRST] + given.ints[:, CHUNK_COUNT]
     for k, row in enumerate(events):
-        first = np.flatnonzero((given.slot == row[EVENT_SLOT]) & (given.limits == row[EVENT_VALUE]))[0]
+        of_change = (given.slot == row[EVENT_SLOT]) & (given.limits == row[EVENT_VALUE])
+        is_new = of_change & (given.ints[:, CHUNK_SESSION] == row[EVENT_SESSION]) & (stop > row[EVENT_SAMPLE])
+        first = np.flatnonzero(is_new if is_new.any() else of_change)[0]
         arrived_us[k] = given.ints[first, CHUNK_ARRIVED_US]
     return np.column_stack([events, arrived_us])
 
