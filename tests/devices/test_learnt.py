@@ -43,13 +43,13 @@ def places(packets: Iterator[Packet], rate_hz: float) -> tuple[dict[int, int], P
 @given(
     rate_hz=RATES, packet_s=st.sampled_from([0.04, 0.1, 0.2]), unit=st.sampled_from(sorted(PER_SECOND)),
     begin_s=st.sampled_from([0.0, 5.0, 900.0, 1_795.0, 864_000.0, 3e7, 9e8, NOW_S]),
-    lost=st.lists(st.integers(1, 60), max_size=4, unique=True),
+    lost=st.lists(st.integers(1, 60), max_size=4, unique=True), at_first=st.integers(0, 60),
 )  # fmt: skip
 def test_times_since_anything_in_any_unit_place_what_comes(
-    rate_hz: float, packet_s: float, unit: str, begin_s: float, lost: list[int]
+    rate_hz: float, packet_s: float, unit: str, begin_s: float, lost: list[int], at_first: int
 ) -> None:
     size = round(packet_s * rate_hz)
-    numbers = [k for k in range(120) if k not in lost]
+    numbers = [k for k in range(120) if k not in lost and not 0 < k <= at_first]
     times = ({"time": round((begin_s + k * size / rate_hz) * PER_SECOND[unit], 4)} for k in numbers)
     found, _ = places(messages(rate_hz, size, numbers, times), rate_hz)
     assert found == {k * size: (7 * k * size) % 1001 for k in numbers}

@@ -1,16 +1,18 @@
 """What the first packets of a stream show of its clock and its count, where nobody states their units.
 
 In:  packets of one stream, whose times are numbers of an unknown unit and whose counts may be those of packets
-Out: packets with times in seconds and counts of samples; the first one only when a second one has come
+Out: packets with times in seconds and counts of samples; the first one only when others have come
 State: the unit of the times; places of the last packets
 
-The step of the times from packet to packet tells their unit: of seconds, milliseconds, microseconds and nanoseconds
-only one gives a sampling rate of 50-4000 Hz. A count that rises by less than a packet has samples counts packets.
+The least step of the times from packet to packet tells their unit: of seconds, milliseconds, microseconds and
+nanoseconds only one gives a sampling rate of 50-4000 Hz. A count of which the least step is less than a packet has
+samples counts packets.
 """
 
 import math
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from beatwire.recordings.columns.clocktext import seconds_of_clock
@@ -21,6 +23,7 @@ from beatwire_producers.devices.turns import Turns
 
 _UNITS = (1.0, 1e3, 1e6, 1e9)  # per second
 _MIDDLE_HZ = math.sqrt(MIN_RATE_HZ * MAX_RATE_HZ)
+_FEWEST_STEPS = 2  # of times and counts, of which the least counts: between two packets others may be lost
 _MOST_HELD = 8  # packets whose times and counts do not rise
 _NEAR_TURN = 8  # packets before and after the last number
 _REMEMBERED = 64  # packets, whose places late ones are found by
@@ -78,16 +81,25 @@ def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
     if before is None:
         return False
     if packet.time_s is not None:
-        step = packet.time_s - (packet.time_s if before.time_s is None else before.time_s)
-        if step <= 0:
+        steps = [
+            (b.time_s - a.time_s) / a.samples.shape[1]
+            for a, b in pairwise(held) if a.time_s is not None and b.time_s is not None and a.samples.shape[1]
+        ]  # fmt: skip
+        rising = [step for step in steps if step > 0]
+        if not rising:
             return False
         hz = (packet.described.rate_hz if packet.described is not None else None) or _MIDDLE_HZ
-        one.per_second = min(_UNITS, key=lambda per: abs(math.log(size * per / step / hz)))
-    if is_counted and packet.count is not None:
-        rises = packet.count - (packet.count if before.count is None else before.count)
-        if rises <= 0:
+        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per / min(rising) / hz)))
+        if len(rising) < _FEWEST_STEPS:
             return False
-        one.counts_packets = rises < size
+    if is_counted and packet.count is not None:
+        counts = [b.count - a.count for a, b in pairwise(held) if a.count is not None and b.count is not None]
+        rises = [count for count in counts if count > 0]
+        if not rises:
+            return False
+        one.counts_packets = min(rises) < size
+        if len(rises) < _FEWEST_STEPS:
+            return False
     return True
 
 
