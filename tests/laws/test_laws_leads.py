@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,12 @@ from beatwire.evaluation.beats.one_lead import (
 )
 from beatwire.evaluation.records import AnnotatedRecord, read_annotated
 from beatwire.offline.analyze import analyze
-from beatwire.recordings import NO_VALUE, Recording
+from beatwire.recordings import NO_VALUE, Recording, read_recording
 from beatwire.records import I16, I64
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from laws import Signal
+from laws import Signal, assert_equal, run_graph
 from steps import beats_of
 
 SECONDS = 150
@@ -119,3 +120,17 @@ def test_two_leads_that_state_a_wrong_size_hide_no_beat(ecg_folder: Path, name: 
     found, expected = beats_in(two, samples), alone[0]
     missed = np.abs(expected[:, np.newaxis] - found).min(axis=1) > NEAR_S * two.rate_hz
     assert missed.sum() <= MOST, (expected[missed] / two.rate_hz).tolist()
+
+
+@settings(max_examples=draws(2), deadline=None)
+@example(stop=9_630)
+@given(stop=st.integers(9_500, 9_800))
+def test_where_a_fast_rhythm_ends_before_a_peak_of_a_lead_alone_does_not_depend_on_the_cut(
+    ecg_folder: Path, stop: int
+) -> None:
+    samples = read_recording(str(ecg_folder / "mitdb" / "207")).samples[:, 560_526:572_000]
+    signal = Signal("bed", samples, 360.0)
+    n = samples.shape[1]
+    whole = run_graph([[signal.chunk(a, min(a + 3_600, n)) for a in range(0, n, 3_600)]])
+    cut = [0, 3_600, 7_200, stop, n]
+    assert_equal(run_graph([[signal.chunk(a, b) for a, b in pairwise(cut[:4])], [signal.chunk(stop, n)]]), whole, 20)

@@ -160,14 +160,14 @@ def select_beats(
                 continue
             if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
                 continue
+        if rhythm[FAST_UNTIL] > 0:  # it may end before a peak of a lead alone, as it does at the end of a tick
+            n = add_hidden(
+                n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
+            )
         if source > 0:
             wait()
             if rhythm[FAST_UNTIL] > 0:
                 continue
-        elif rhythm[FAST_UNTIL] > 0:
-            n = add_hidden(
-                n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
-            )
         if k == peaks.found[i]:
             break
         peak = peaks.peaks[i, k]
