@@ -175,7 +175,7 @@ def test_r_equals_that_of_a_search_over_every_response(leads: int) -> None:
         x[0] //= int(rng.integers(1, 40))
         for c in [0, 3, *rng.integers(0, 800, 6).tolist()]:
             value = int(rng.integers(1, 1 << int(rng.integers(10, 26))))
-            found = mark_r(x, np.full(3, 1 << 30), 0, c, value, marking, taps, np.zeros((3, 512), np.int32))
+            found = mark_r(x, np.array([1 << 30, 1 << 30, 5]), 0, c, value, marking, taps, np.zeros((3, 512), np.int32))
             assert found == mark_of(x, c, value, marking.tolist(), taps), (rate_hz, c)
 
 

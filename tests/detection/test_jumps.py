@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from beatwire.kernels.detection.jumps import BEFORE, EARLY_SHARE, SHARE, most_others
+from beatwire.kernels.detection.jumps import BEFORE, EARLY_SHARE, SHARE, beside_jump, most_early, most_others
 from beatwire.records import Ringed
 from beatwire.stages.detection import ricker
 from beatwire.stages.support.filters import Design, Filter, filter_for
@@ -23,14 +23,22 @@ def without_jumps(x: np.ndarray, one: Filter) -> np.ndarray:
     d = np.diff(x.astype(np.int64), prepend=int(x[0]))
     held = np.concatenate([np.full(half, x[0]), x, np.full(half, x[-1])]).astype(np.int64)
     r = np.convolve(held, taps, "valid")
+    before, behind = beside_jump(one.after)
     for s in np.flatnonzero(np.abs(d) > LIMIT):
-        before, behind = np.abs(d[max(0, s - BEFORE * one.after) : s]), np.abs(d[s + 1 : s + 1 + one.after])
         size = int(abs(d[s]))
-        alone = (before > size // SHARE).sum() + (behind > size // SHARE).sum() <= most_others(one.after)
-        early = (before > size // EARLY_SHARE).sum() <= most_others(one.after)
-        for j in range(max(0, s - half), min(n, s + half)):
-            if alone if s + one.after <= j + half else early:
-                r[j] -= d[s] * taps[s - j + half :].sum()
+        past, future = np.abs(d[max(0, s - BEFORE * one.after) : s]), np.abs(d[s + 1 : s + 1 + one.after])
+        larger = np.flatnonzero(future > size)
+        seen = s + (int(larger[0]) if len(larger) else one.after)
+        others = (past > size // SHARE).sum() + (future > size // SHARE).sum()
+        alone = seen == s + one.after and others <= most_others(one.after, size, int(LIMIT))
+        early = (past > size // EARLY_SHARE).sum() <= most_early(one.after)
+        if (past >= size).any():
+            continue
+        for q in range(max(1, s - before), min(n, s + behind + 1)):
+            for j in range(max(0, q - half), min(n, q + half)):
+                last = j + half
+                if last >= s and (alone if last >= s + one.after else early and last <= seen):
+                    r[j] -= d[q] * taps[q - j + half :].sum()
     a = np.concatenate([np.zeros(one.box, np.int64), np.abs(r) >> one.shift, np.zeros(one.box, np.int64)])
     return np.convolve(a, np.ones(2 * one.box + 1, np.int64), "valid")[: n - one.delay]
 
@@ -42,7 +50,9 @@ def responses(x: np.ndarray, cuts: list[tuple[int, int]], rate_hz: float) -> np.
     longest = max(b - a for a, b in cuts)
     columns = -(-(longest + 4 * one.delay + 1) // 32) * 32
     ring = np.zeros((1, leads, columns), np.int16)
-    state = ricker.State(ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, Design(), jump_uv=LIMIT * UV))
+    state = ricker.State(
+        ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, Design(), jump_uv=LIMIT * UV, sharp_uv_s=np.inf)
+    )
     found = np.full(n, -1, np.int64)
     for a, b in cuts:
         ring[0][:, np.arange(a, b) % columns] = x[:, a:b]

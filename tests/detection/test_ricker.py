@@ -23,7 +23,9 @@ def responses(
     longest = max(b - a for a, b in cuts)
     columns = -(-(longest + 2 * one.delay + 1) // 32) * 32
     ring = np.random.default_rng(0).integers(-32767, 32767, (3, leads, columns)).astype(np.int16)
-    state = ricker.State(ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, design, jump_uv=np.inf))
+    state = ricker.State(
+        ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, design, jump_uv=np.inf, sharp_uv_s=np.inf)
+    )
     responded = np.full(n, -1, np.int64)
     lane = 2
     for a, b in cuts:

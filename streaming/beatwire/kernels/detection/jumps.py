@@ -1,11 +1,13 @@
-"""Take the jumps of an electrode out of the response of a lead: steps that are larger than any of a heart.
+"""Take the jumps of an electrode, and the pulses of a pacemaker, out of the response of a lead.
 
-When an electrode is touched, or a shock is given, the signal jumps by many times the size of a beat, and may stay
-there. The response of such a step would hide the beats of 0.3 s.
+When an electrode is touched, or a shock is given, the signal jumps, and may stay there: the response of a large step
+would hide the beats of 0.3 s. A pacemaker's pulse jumps up and back within milliseconds: where it does not capture, its
+response would be taken for a beat.
 
-A jump is the difference of two neighbouring samples that is larger than the limit of its stream and stands alone: near
-it at most ``MOST_OTHERS`` differences are larger than a ``SHARE`` of it. The slopes of a QRS complex never do, so a
-stream that is larger than it states loses no beat.
+A jump is a difference of two neighbouring samples that is larger than the limit of its stream, is the largest nearby,
+and stands alone: near it few differences are larger than a ``SHARE`` of it. The slopes of a QRS complex never do, so a
+stream that is larger than it states loses no beat. With a jump go the differences beside it: the other edge of a
+pulse, and the ringing of the device's filter.
 
 Invariant: what is taken from a response is a function of the samples that the response depends on. Of a jump at the end
 of these, what follows is not known yet; it stands alone if it does so before, by as much as ``EARLY_SHARE``.
@@ -18,10 +20,12 @@ from beatwire.records import I16, I32, I64
 from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT
 from beatwire.records.detection import LevelLimits
 
-MOST_OTHERS = 2  # an edge that is filtered takes three samples; a pulse has two edges
+MOST_EARLY = 2  # other differences before a jump: an edge that is filtered takes three samples
+LARGE = 4  # times the limit: a jump that is larger may have more others, as the pulse of a pacemaker has that rings
 FINE = 3  # samples that are looked at behind a jump: with fewer a QRS complex has as few large differences as an edge
 SHARE = 5
 EARLY_SHARE = 10
+PIECE = 64  # samples that are looked through at a time
 BEFORE = 2  # times as many samples are looked at before a jump as after it
 
 
@@ -67,26 +71,46 @@ def difference(ring: I16, base: int, s: int) -> int:
     return 0 if old == NO_VALUE or new == NO_VALUE else new - old
 
 
-def stands_alone(ring: I16, base: int, s: int, jump: int, after: int) -> bool:
-    """Return True if few of the differences around the one at sample ``s`` are nearly as large."""
-    least = abs(jump) // SHARE
-    others = count_others(ring, base, s - BEFORE * after, s, least) + count_others(
-        ring, base, s + 1, s + after + 1, least
-    )
-    return others <= most_others(after)
-
-
-def most_others(after: int) -> int:
+def most_others(after: int, jump: int, limit: int) -> int:
     """Return how many other differences may be nearly as large as a jump."""
-    return MOST_OTHERS if after >= FINE else 0
+    if after < FINE:
+        return 0
+    return after - 2 if abs(jump) > LARGE * limit else max(MOST_EARLY, 2 * after // 5)
 
 
-def count_others(ring: I16, base: int, first: int, stop: int, least: int) -> int:
-    """Return how many differences at samples ``[first, stop)`` are larger than ``least``."""
-    count = 0
-    for s in range(first, stop):
-        count += abs(difference(ring, base, s)) > least
-    return count
+def most_early(after: int) -> int:
+    """Return how many differences before a jump may be nearly as large while what follows is not known."""
+    return MOST_EARLY if after >= FINE else 0
+
+
+def beside_jump(after: int) -> tuple[int, int]:
+    """Return how many differences before a jump, and after it, go with it: no two jumps share one."""
+    before = 2 * after // 5
+    return (before, after - before) if after >= FINE else (0, 0)
+
+
+def judge_jump(ring: I16, base: int, s: int, jump: int, last: int, after: int, limit: int) -> tuple[bool, int]:
+    """Judge the difference at sample ``s``; samples up to ``last`` are known.
+
+    Returns whether it stands alone, and up to which sample it does by what is known until then; ``s - 1``: it never
+    does.
+    """
+    size, most, most_before = abs(jump), most_others(after, jump, limit), most_early(after)
+    others = early = 0
+    for k in range(1, BEFORE * after + 1):
+        other = abs(difference(ring, base, s - k))
+        others += other > size // SHARE
+        early += other > size // EARLY_SHARE
+        if other >= size or (others > most and early > most_before):
+            return False, s - 1
+    seen, known = s, min(s + after, last)
+    while seen < known:
+        other = abs(difference(ring, base, seen + 1))
+        if other > size:
+            break
+        others += other > size // SHARE
+        seen += 1
+    return seen == s + after and others <= most, seen if early <= most_before else s - 1
 
 
 def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: int, limit: int, r: I32) -> None:
@@ -103,35 +127,56 @@ def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: i
     """
     half = taps.shape[0] - 1
     stop = first + n + half
+    before, behind = beside_jump(after)
     wait()
-    if member() == 0:
-        for s in range(max(base + 1, first - half + 1), stop):
-            jump = difference(ring, base, s)
-            if abs(jump) <= limit:
-                continue
-            alone = s + after < stop and stands_alone(ring, base, s, jump, after)
-            early = count_others(ring, base, s - BEFORE * after, s, abs(jump) // EARLY_SHARE) <= most_others(after)
-            step = 0  # response to a step at s: the sum of the taps from there on
-            for k in range(half, -half, -1):
-                step += int(taps[abs(k)])
-                if first <= s - k < first + n and (alone if s + after <= s - k + half else early):
-                    r[s - k - first] -= jump * step
+    begin = max(base + 1, first - half + 1 - behind)
+    while begin < stop:
+        end = min(stop, begin + PIECE)
+        if has_jump(ring, base, begin - 1, end - begin + 1, limit) and member() == 0:
+            for s in range(begin, end):
+                jump = difference(ring, base, s)
+                if abs(jump) <= limit:
+                    continue
+                alone, seen = judge_jump(ring, base, s, jump, stop - 1, after, limit)
+                if not alone and seen < s:
+                    continue
+                for q in range(max(base + 1, s - before), min(s + behind + 1, stop)):
+                    part, step = difference(ring, base, q), 0  # step: the response to one at q, a sum of taps
+                    for k in range(half, -half, -1):
+                        step += int(taps[abs(k)])
+                        last = q - k + half  # the last sample that the response depends on
+                        taken = alone if last >= s + after else s <= last <= seen
+                        if taken and first <= q - k < first + n:
+                            r[q - k - first] -= part * step
+        begin = end
     wait()
 
 
 def take_out_steps(ring: I16, jumps: I64, base: int, first: int, n: int, samples: I32) -> None:
     """Take the jumps out of the samples ``[first, first + n)`` of a lead, ``samples[:n]``; what is before them stays.
 
-    ``JUMP_AFTER`` samples behind them are known.
+    Twice ``JUMP_AFTER`` samples behind them are known.
     """
     limit, after = int(jumps[JUMP_LIMIT]), int(jumps[JUMP_AFTER])
+    before, behind = beside_jump(after)
     wait()
     if member() == 0:
-        offset = 0
-        for s in range(max(base, first) + 1, first + n):
+        begin, stop, offset = max(base, first), first + n, 0
+        done = begin
+        for s in range(begin + 1 - behind, stop + before):
             jump = difference(ring, base, s)
-            if abs(jump) > limit and stands_alone(ring, base, s, jump, after):
-                offset += jump
-            if samples[s - first] != NO_VALUE:
-                samples[s - first] -= offset
+            if abs(jump) > limit and judge_jump(ring, base, s, jump, s + after, after, limit)[0]:
+                done = lower(samples, first, done, s - before, offset)
+                while done < min(stop, s + behind + 1):
+                    offset += difference(ring, base, done) if done > begin else 0
+                    done = lower(samples, first, done, done + 1, offset)
+        lower(samples, first, done, stop, offset)
     wait()
+
+
+def lower(samples: I32, first: int, begin: int, stop: int, offset: int) -> int:
+    """Lower samples ``[begin, stop)`` by an offset; return where the next begin."""
+    for s in range(begin, min(stop, first + samples.shape[0])):
+        if samples[s - first] != NO_VALUE:
+            samples[s - first] -= offset
+    return max(begin, stop)

@@ -13,7 +13,7 @@ from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_
 from beatwire.kernels.intake.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64
-from beatwire.records.columns import JUMP_LIMIT, JUMP_STOP
+from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT, JUMP_STOP
 from beatwire.records.detection import FreshLanes, LevelLimits, ResponseFilter, Rings
 
 
@@ -63,7 +63,8 @@ def unroll_steady(ring: I16, jumps: I64, base: int, first: int, n: int, out: I32
     ``jumps`` are the columns of ``Rings.jumps``.
     """
     unroll_held(ring, base, first, n, out)
-    if first < jumps[JUMP_STOP] and has_jump(ring, base, first, n, int(jumps[JUMP_LIMIT])):
+    after = int(jumps[JUMP_AFTER])
+    if first < jumps[JUMP_STOP] and has_jump(ring, base, first - after, n + 2 * after, int(jumps[JUMP_LIMIT])):
         take_out_steps(ring, jumps, base, first, n, out)
 
 
@@ -126,9 +127,9 @@ def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilt
     box = response_filter.box
     early = max(0, lowest - (at - box))
     first, count, half = at - box + early, n + 2 * box - early, response_filter.taps.shape[0] - 1
-    jumps = False
+    jumps, reach = False, half + response_filter.after
     for lead in range(x.shape[0]):
-        jumps = jumps or has_jump(x[lead], lowest, first - half, count + 2 * half, limit)
+        jumps = jumps or has_jump(x[lead], lowest, first - reach, count + half + reach, limit)
     if jumps:
         steady_magnitude(x, lowest, first, count, response_filter, limit, work)
     else:

@@ -24,7 +24,6 @@ from beatwire.kernels.peaks.lead_agreement import compare_leads, write_neutral
 from beatwire.kernels.peaks.pacing import (
     FEWEST_WINDOWS,
     follows_pulse,
-    has_others,
     is_like_pulse,
     may_be_pulse,
     write_window_maxima,
@@ -243,7 +242,7 @@ def classify_peaks(
                 typical = is_like_last(work.features, relative)
             if beside and not typical:
                 logit = NOT_A_CANDIDATE
-            elif pulse and has_others(c, settings.spans, past):
+            elif pulse:
                 logit = -LOGIT_RANGE
             elif not typical:
                 logit = evaluate_trees(

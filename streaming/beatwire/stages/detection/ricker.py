@@ -22,7 +22,7 @@ from beatwire.kernels.detection.lead_levels import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LeadResponses, LevelLimits, ResponseFilter, Rings
-from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
+from beatwire.stages.support.filters import FINE_HZ, Design, Filter, filter_for, half_up
 from beatwire.stages.support.room import columns_for, grown_of
 
 
@@ -38,6 +38,8 @@ class Settings:
                        4.4 mV
     least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
     jump_uv, jump_units  a step between two samples, of a calibrated lead or of another one, that may be an electrode's
+    sharp_uv_s           the same of a calibrated lead at rates of ``FINE_HZ`` and more, where it may be a pacemaker's,
+                         in microvolts a second: steeper than most QRS complexes
     jump_hz              the lowest rate at which jumps are looked for: at a lower one a QRS complex is two samples
     most_alone           leads of several whose responses are kept alone, too
     alone_ring_s         seconds of these
@@ -51,9 +53,16 @@ class Settings:
     least_units: float = 8.0
     jump_uv: float = 5000.0
     jump_units: float = 200.0
+    sharp_uv_s: float = 250_000.0
     jump_hz: float = 100.0
     most_alone: int = 0
     alone_ring_s: float = 0.0
+
+    def jumps_at(self, rate_hz: float) -> tuple[float, float]:
+        """Return the limit of jumps of a calibrated lead, in microvolts, and of another one, in units."""
+        if rate_hz < self.jump_hz:
+            return np.inf, np.inf
+        return min(self.jump_uv, self.sharp_uv_s / rate_hz) if rate_hz >= FINE_HZ else self.jump_uv, self.jump_units
 
 
 @dataclass(slots=True)
@@ -94,7 +103,7 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     jumps = grown_of(state.jumps, bank.number, backend, (lanes, JUMP_COLUMNS), np.int64)
     rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
     s, unit = state.settings, one.unit
-    jump_uv, jump_units = (s.jump_uv, s.jump_units) if bank.rate_hz >= s.jump_hz else (np.inf, np.inf)
+    jump_uv, jump_units = s.jumps_at(bank.rate_hz)
     limits = LevelLimits(
         fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, jump_uv, jump_units
     )

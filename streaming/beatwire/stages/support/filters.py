@@ -13,7 +13,7 @@ from beatwire.kernels.detection.jumps import FINE
 from beatwire.records import I32
 
 _DESIGNS = 256  # that are remembered
-AFTER_S = 0.012  # behind a jump: the response reaches much farther ahead
+AFTER_S = 0.020  # behind a jump: the response reaches much farther ahead
 FINE_HZ = 200.0  # at lower rates a QRS complex has as few samples as an edge
 
 
