@@ -25,6 +25,7 @@ from beatwire.kernels.peaks.pacing import (
     FEWEST_WINDOWS,
     follows_pulse,
     is_like_pulse,
+    is_no_beat,
     may_be_pulse,
     write_window_maxima,
 )
@@ -242,7 +243,7 @@ def classify_peaks(
                 typical = is_like_last(work.features, relative)
             if beside and not typical:
                 logit = NOT_A_CANDIDATE
-            elif pulse:
+            elif pulse and is_no_beat(c, work.features, settings.spans, past):
                 logit = -LOGIT_RANGE
             elif not typical:
                 logit = evaluate_trees(

@@ -6,8 +6,8 @@ State: none
 
 A pulse lasts for a millisecond or two. In the samples of a monitor it is the impulse response of the monitor's filter:
 large at 8 ms, with a swing that is large for its response, and over after 75 ms. No QRS complex is so short. A pulse
-that a QRS complex follows within 0.22 s stays a beat: it hides the complex. One that is sharper has no response
-(``kernels.detection.jumps``).
+that a QRS complex follows within 0.22 s stays a beat: it hides the complex. So does one without three other peaks in
+ten seconds, unless both its W8 and its swing are large. A sharp pulse has no response (``kernels.detection.jumps``).
 
 What is like a pulse is not stored among the past peaks, whether it is taken for a beat or not, and for ten seconds
 after it the level is that of the past peaks and not of the response. Neither depends on other peaks, and which peaks
@@ -39,7 +39,8 @@ from beatwire.records.classification import PeakMemory
 LEAST_W8, LEAST_SIZE = 1.25, 0.34375
 LEAST_W8_OF_LARGE, LEAST_SIZE_OF_LARGE = 0.75, 0.375
 MOST_AT_75, MOST_AFTER_60, MOST_AFTER_120, MOST_BEFORE_120 = 0.125, 0.3125, 0.25, 0.3125
-MOST_W8 = LEAST_W8_OF_LARGE  # of a past peak that is none
+# Other peaks in ten seconds: their number, and what no pulse has.
+FEWEST_OTHERS, MOST_W8 = 3, LEAST_W8_OF_LARGE
 FEWEST_WINDOWS = 3  # of two seconds with a past peak: of their maxima the level is the median
 
 
@@ -61,6 +62,24 @@ def is_like_pulse(features: F32) -> bool:
         return False
     large: bool = features[SIZE] >= LEAST_SIZE_OF_LARGE or features[W8] > LEAST_W8
     return large
+
+
+def is_no_beat(c: int, features: F32, spans: I64, memory: PeakMemory) -> bool:
+    """Return True if a peak at sample ``c`` that is like a pulse alone is no beat."""
+    certain: bool = features[SIZE] >= LEAST_SIZE_OF_LARGE and features[W8] > LEAST_W8
+    return certain or has_others(c, spans, memory)
+
+
+def has_others(c: int, spans: I64, memory: PeakMemory) -> bool:
+    """Return True if there are enough other peaks in the ten seconds before sample ``c``."""
+    count = int(memory.log[PEAK_COUNT])
+    others, at = 0, count % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, count)):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
+            break
+        others += memory.past[at, PAST_W8] < MOST_W8
+    return others >= FEWEST_OTHERS
 
 
 def follows_pulse(c: int, spans: I64, log: I64) -> bool:
