@@ -53,8 +53,8 @@ def test_beats_of_mitdb_by_the_trees_alone(ecg_folder: Path) -> None:
 
 def test_bedside_alarms_of_cinc2015(ecg_folder: Path) -> None:
     rows = {row["measure"]: row for row in evaluated(ecg_folder / "cinc2015", "--ward-beds", "0")["rows"]}
-    assert rows["score of all kinds"]["value"] >= 87.9
-    assert rows["all kinds: true alarms raised"]["hits"] >= 140
+    assert rows["score of all kinds"]["value"] >= 89.0
+    assert rows["all kinds: true alarms raised"]["hits"] >= 141
     assert rows["asystole: true alarms raised"]["hits"] >= 9
 
 
