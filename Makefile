@@ -29,7 +29,7 @@ SHARED := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=
 test shared test-fast: export OPENBLAS_NUM_THREADS = 1
 test shared test-fast: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test dev shared check kernels jars test-fast test-heavy compose-test docs site bench first-alert screenshots train clean
+.PHONY: demo test dev shared check kernels jars test-fast test-heavy test-gpu compose-test docs site bench first-alert screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -70,6 +70,14 @@ test-fast: $(DEV_READY) kernels
 # All tests, the slow ones included.
 test-heavy: $(DEV_READY)
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-all} $(BIN)/pytest
+
+# Tests of a GPU, by a Python with the extras gpu and dev. CHECK=memcheck, synccheck or racecheck: some of them, small wards
+# of one lead and more, under NVIDIA's compute-sanitizer.
+GPU_PYTHON ?= $(BIN)/python
+SMALL_WARDS := tests/kernels/test_device.py -k "doubtful or chooses or steps or all_events and 2.0"
+CHECKED = $(if $(CHECK),compute-sanitizer --tool $(CHECK) --report-api-errors no --error-exitcode 1)
+test-gpu:
+	$(CHECKED) $(GPU_PYTHON) -m pytest -m gpu $(if $(CHECK),$(SMALL_WARDS),tests/kernels tests/judging tests/api)
 
 # The containers of compose/, with stand-ins for images that are not pulled; as root, with Debian's podman. RUN=--cluster
 compose-test: $(DEV_READY)

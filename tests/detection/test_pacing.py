@@ -7,7 +7,8 @@ from beatwire.recordings.synthetic.person import synthesise
 from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pulses import sharp_pulses, with_pulses
+from laws import assert_same, run_graph, ticks_of
+from pulses import sharp_pulses, with_pulses, with_pulses_and_steps
 
 
 def samples_of(signal: np.ndarray, rate_hz: float, units: str | None = None) -> np.ndarray:
@@ -97,3 +98,14 @@ def test_pulses_before_the_atria_and_the_qrs_complex_hide_no_beat(
     found_s = samples_of(signal[None], rate_hz, units="mV") / rate_hz
     assert share_near(beats_s[5:], found_s, 0.1) >= 0.95
     assert share_near(found_s[5:], beats_s, 0.1) >= 0.95
+
+
+@settings(deadline=None, max_examples=draws(24))
+@given(st.integers(0, 1 << 20))
+def test_no_cut_changes_what_is_found_beside_pulses_and_steps(seed: int) -> None:
+    signals = with_pulses_and_steps(seed, 3, 40.0)
+    runs = [
+        run_graph(ticks_of(signals, np.random.default_rng(seed + longest), longest, per_tick))
+        for longest, per_tick in ((200, 40), (700, 7))
+    ]
+    assert_same(*runs)

@@ -29,6 +29,7 @@ from beatwire_producers.ward import ward
 from kernel_calls import judged_again
 from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
 from noisy_streams import noisy_recording, with_noise
+from pulses import with_pulses_and_steps
 from simulated import embedded
 
 MISSING = card.missing()
@@ -186,6 +187,13 @@ def test_a_card_chooses_the_lead_that_is_left_as_the_cpu_does(device: Any, monke
     monkeypatch.setattr(pipeline_settings, "MOST_ALONE", 0)
     together = run_graph(ticks).beats
     assert any(len(together[stream]) != len(found) for stream, found in expected.beats.items()), "expected a choice"
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_beats_beside_pulses_and_steps_on_a_card_equal_those_of_the_cpu(device: Any) -> None:
+    ticks = ticks_of(with_pulses_and_steps(1, 15, 45.0), np.random.default_rng(5), 200, per_tick=40)
+    assert_same(run_on(ticks, device, Settings()), run_graph(ticks))
 
 
 @pytest.mark.gpu

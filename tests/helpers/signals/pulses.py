@@ -1,6 +1,8 @@
 """Pulses of a pacemaker, as a monitor's filter makes them."""
 
 import numpy as np
+from beatwire.recordings.synthetic.person import synthesise
+from laws import Signal
 from scipy.signal import butter, sosfilt
 
 PULSE_MV = 2.4
@@ -27,3 +29,22 @@ def sharp_pulses(at_s: np.ndarray, n: int, rate_hz: float, height_mv: float, wid
         x[begin : begin + max(1, round(width_ms / 1000 * rate_hz * fine))] += height_mv
     low_pass = butter(4, 0.4 * rate_hz, fs=rate_hz * fine, output="sos")
     return np.asarray(sosfilt(low_pass, x)[::fine])
+
+
+def with_pulses_and_steps(seed: int, streams: int, seconds: float) -> list[Signal]:
+    """Return people of one to three leads with sharp pulses and steps on some of them; every other heart stops."""
+    rng, signals = np.random.default_rng(seed), []
+    for k in range(streams):
+        rate_hz, leads = float(rng.choice((125, 200, 250, 257, 360, 500, 1000))), int(rng.integers(1, 4))
+        made = synthesise(100 * seed + k, rate_hz=rate_hz, leads=leads, seconds=seconds).recording
+        uv, x = made.uv_per_unit or 5.0, made.samples.astype(float)
+        at_s = np.sort(rng.uniform(0.3, seconds - 1, round(1.5 * seconds)))
+        pulses = sharp_pulses(at_s, x.shape[1], rate_hz, rng.uniform(0.5, 12), rng.uniform(0.3, 4)) * 1000 / uv
+        x[: rng.integers(1, leads + 1)] += pulses
+        for step in rng.integers(x.shape[1] // 20, x.shape[1], 15):
+            x[rng.integers(0, leads), step:] += rng.uniform(-3, 3) * 1000 / uv
+        if k % 2:
+            x[:, x.shape[1] * 2 // 3 :] = pulses[x.shape[1] * 2 // 3 :]
+        samples = np.clip(x, -32000, 32000).astype(np.int16)
+        signals.append(Signal(f"bed-{k}", samples, rate_hz, uv if rng.random() < 0.8 else 0.0))
+    return signals
