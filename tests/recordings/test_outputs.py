@@ -240,6 +240,7 @@ def test_every_file_of_a_command_is_written_by_the_one_function() -> None:
         "outputs.py",
         "locks.py",  # of processes
         "kafka/local/broker.py",  # of a broker's own folder
+        "bench/chaos/watch.py",  # of a process that is started
         "bench/chaos/workers.py",
         "bench/card/out_of_core_worker.py",
         "bench/recorded.py",

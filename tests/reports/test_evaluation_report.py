@@ -11,6 +11,7 @@ from beatwire.evaluation import Detected, as_html, as_json, as_text, evaluate, f
 from beatwire.evaluation.streamed import Streamed
 from beatwire.evaluation.text import record_lines
 from beatwire.model.checkpoint import load_model
+from page_folder import write_records
 from typer.testing import CliRunner
 
 
@@ -50,7 +51,7 @@ def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_
 
 
 def test_the_command_adds_noise_at_each_ratio(tmp_path):
-    write_record(tmp_path, "a")
+    write_records(tmp_path, ["3"])
     done = CliRunner().invoke(
         app,
         ["evaluate", str(tmp_path), "--detector", "trees", "--noise", "electrode-motion", "--snr", "12,-6", "--json"],
