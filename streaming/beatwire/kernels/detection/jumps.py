@@ -13,9 +13,8 @@ Invariant: what is taken from a response is a function of the samples that the r
 of these, what follows is not known yet; it stands alone if it does so before, by as much as ``EARLY_SHARE``.
 """
 
-from beatwire.kernels.extremes import least_and_largest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
-from beatwire.kernels.team import WIDTH, member, most, wait
+from beatwire.kernels.team import WIDTH, member, most, narrow, wait
 from beatwire.records import I16, I32, I64
 from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT
 from beatwire.records.detection import LevelLimits
@@ -48,17 +47,14 @@ def has_jump(ring: I16, base: int, first: int, n: int, limit: int) -> bool:
     """
     begin = max(base, first)
     n -= begin - first
-    least, largest = least_and_largest(ring, begin, n)
-    if largest - least <= limit:
-        return False
     column = begin % ring.shape[0]
     head = min(n, ring.shape[0] - column)
     old, new = ring[column : column + head], ring[: n - head]
-    largest = abs(int(new[0]) - int(old[head - 1])) if n > head else 0
+    largest = narrow(abs(int(new[0]) - int(old[head - 1])) if n > head else 0)
     for j in range(member(), head - 1, WIDTH):
-        largest = max(largest, abs(int(old[j + 1]) - int(old[j])))
+        largest = max(largest, abs(narrow(int(old[j + 1]) - int(old[j]))))
     for j in range(member(), n - head - 1, WIDTH):
-        largest = max(largest, abs(int(new[j + 1]) - int(new[j])))
+        largest = max(largest, abs(narrow(int(new[j + 1]) - int(new[j]))))
     return bool(most(largest) > limit)
 
 
@@ -176,7 +172,7 @@ def take_out_steps(ring: I16, jumps: I64, base: int, first: int, n: int, samples
 
 def lower(samples: I32, first: int, begin: int, stop: int, offset: int) -> int:
     """Lower samples ``[begin, stop)`` by an offset; return where the next begin."""
-    for s in range(begin, min(stop, first + samples.shape[0])):
+    for s in range(begin, stop):
         if samples[s - first] != NO_VALUE:
             samples[s - first] -= offset
     return max(begin, stop)
