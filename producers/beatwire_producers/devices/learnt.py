@@ -4,12 +4,12 @@ In:  packets of one stream, whose times are numbers of an unknown unit and whose
 Out: packets with times in seconds and counts of samples; the first one only when others have come
 State: the unit of the times; places of the last packets
 
-The least step of the times from packet to packet tells their unit: of seconds, milliseconds, microseconds and
-nanoseconds only one gives a sampling rate of 50-4000 Hz. A count of which the least step is less than a packet has
-samples counts packets.
+Times are seconds, milliseconds, microseconds or nanoseconds: the least step from packet to packet gives a sampling
+rate of 50-4000 Hz with one unit only. A count whose least step is smaller than the samples of a packet counts packets.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -81,26 +81,26 @@ def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
     if before is None:
         return False
     if packet.time_s is not None:
-        steps = [
-            (b.time_s - a.time_s) / a.samples.shape[1]
-            for a, b in pairwise(held) if a.time_s is not None and b.time_s is not None and a.samples.shape[1]
-        ]  # fmt: skip
-        rising = [step for step in steps if step > 0]
-        if not rising:
+        steps = [rise / samples for rise, samples in _rises(held, lambda each: each.time_s) if samples]
+        if not steps:
             return False
         hz = (packet.described.rate_hz if packet.described is not None else None) or _MIDDLE_HZ
-        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per / min(rising) / hz)))
-        if len(rising) < _FEWEST_STEPS:
+        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per / min(steps) / hz)))
+        if len(steps) < _FEWEST_STEPS:
             return False
-    if is_counted and packet.count is not None:
-        counts = [b.count - a.count for a, b in pairwise(held) if a.count is not None and b.count is not None]
-        rises = [count for count in counts if count > 0]
-        if not rises:
+    if is_counted:
+        counts = [rise for rise, _ in _rises(held, lambda each: each.count)]
+        if not counts:
             return False
-        one.counts_packets = min(rises) < size
-        if len(rises) < _FEWEST_STEPS:
-            return False
+        one.counts_packets = min(counts) < size
+        return len(counts) >= _FEWEST_STEPS
     return True
+
+
+def _rises(held: list[Packet], number: Callable[[Packet], float | None]) -> list[tuple[float, int]]:
+    """Return by how much a number rises from packet to packet, where it does, and the samples of the former."""
+    found = [(number(a), number(b), a.samples.shape[1]) for a, b in pairwise(held)]
+    return [(b - a, samples) for a, b, samples in found if a is not None and b is not None and b > a]
 
 
 def _passed(one: _Stream, packet: Packet) -> Packet:

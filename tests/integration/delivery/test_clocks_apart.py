@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from beatwire.alerts.settings import Lifecycle
 from beatwire.kafka.consuming.commits import committed_positions
-from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import SENT
@@ -22,7 +21,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
-from kafka_messages import quick_sender, send, take
+from kafka_messages import positions_after, quick_sender, send, take
 from laws import Signal
 from moments import LIMIT_S
 
@@ -82,7 +81,7 @@ def test_what_is_sent_and_what_is_committed_of_a_tick_have_one_time(kafka):
     send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        positions = {p: Position(offset, 0) for p, offset in polled.positions.items()}
+        positions = positions_after(polled)
         sink.begin_tick(positions, source, polled.epoch)
         time.sleep(0.01)
         said = [

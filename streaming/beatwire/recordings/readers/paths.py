@@ -1,7 +1,7 @@
 """Names of arrays within structures, with points: ``sensors.ECG.values``.
 
-The part that tells what an array holds is the last one, or if that says nothing the nearest structure that is called
-like a lead or like another quantity.
+The last part says what an array holds. Where it says nothing, the nearest structure does that is called like a lead or
+another quantity.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
 
 
 def telling(name: str) -> str:
-    """Return the part of a name that tells what an array holds.
+    """Return the part of a name that says what an array holds.
 
     >>> telling("sensors.ECG.values"), telling("ppg.data"), telling("subject1.II"), telling("subject1.x")
     ('ECG', 'ppg', 'II', 'x')
@@ -22,7 +22,7 @@ def telling(name: str) -> str:
 
 
 def short_paths(names: Iterable[str]) -> dict[str, str]:
-    """Return names without the structures before the part that tells, where they differ without.
+    """Return names that begin with the part that says what an array holds, or whole ones where two would be the same.
 
     >>> short_paths(["rec.ECG.x", "rec.ppg.x", "rec.t"]), short_paths(["a.x", "b.x"])
     ({'rec.ECG.x': 'ECG.x', 'rec.ppg.x': 'ppg.x', 'rec.t': 't'}, {'a.x': 'a.x', 'b.x': 'b.x'})
