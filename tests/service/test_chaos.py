@@ -11,6 +11,8 @@ import pytest
 from beatwire.bench.chaos import watch
 from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
 from beatwire.bench.chaos.plan import BROKER, NETWORK, SCALE, SETS, Counts, Kind, counted, endless
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 BEATS = [((f"bed-{k % 3}", 1, 100 * k), {"rr_ms": 800.0, "score": 1.5, "scored_by": "history"}) for k in range(9)]
 
@@ -85,12 +87,33 @@ def test_what_exceeds_a_limit_of_a_soak_is_said(
     workers: Any = SimpleNamespace()
     one = watch.Watch(workers, Path())
     one.worst_s, one.page_ended = worst_s, page_ended
-    looks = int(watch.OLD_S) + 60
-    one.memory_mb = {
-        "page": [100.0 if k < 3 * looks // 4 else 100.0 * grows for k in range(looks)],
-        "worker 1": [100.0, 500.0],
+    looks = 600
+    one.looks = {
+        "page": [watch.Look(100.0 if k < 3 * looks // 4 else 100.0 * grows, 1) for k in range(looks)],
+        "worker 1": [watch.Look(100.0, 4), watch.Look(500.0, 4)],
     }
     assert one.exceeded(settled_s) == said
+
+
+@settings(max_examples=50)
+@given(
+    times=st.lists(st.tuples(st.integers(0, 15), st.integers(40, 150)), min_size=10, max_size=30),
+    takeovers_mb=st.lists(st.floats(0, 100), max_size=2),
+    leaks=st.booleans(),
+)
+def test_a_leak_is_told_from_what_takeovers_need(
+    times: list[tuple[int, int]], takeovers_mb: list[float], leaks: bool
+) -> None:
+    """A worker takes four partitions over, and gives them up, in turn; it keeps memory of the first takeovers."""
+    looks, kept_mb = list[watch.Look](), 300.0
+    for k, (replay_s, seconds) in enumerate(times):
+        kept_mb += takeovers_mb[k] if k < len(takeovers_mb) else 0.0
+        for partitions, lasts_s, more_mb in ((0, replay_s, 400.0), (8, 30, 150.0), (4, seconds, 0.0)):
+            looks += [watch.Look(kept_mb + more_mb + leaks * (len(looks) + s), partitions) for s in range(lasts_s)]
+    workers: Any = SimpleNamespace()
+    one = watch.Watch(workers, Path())
+    one.looks = {"worker 1": looks}
+    assert len(one.exceeded(0.0)) == leaks
 
 
 @pytest.mark.parametrize("answers", [True, False])
@@ -107,6 +130,7 @@ def test_only_a_probe_that_fails_without_a_pause_counts(monkeypatch: pytest.Monk
         return looks.pop(0)
 
     monkeypatch.setattr(watch, "_is_healthy", healthy)
+    monkeypatch.setattr(watch, "_covered", lambda _: 4)
     for ready in (False, *(len(looks) * [True])):
         worker.ready, now_s[0] = ready, now_s[0] + 1.0
         one.look()

@@ -1,4 +1,4 @@
-"""Freed memory is returned to the system after large ticks, and not after others."""
+"""Freed memory is returned to the system after a backlog, and not after live ticks."""
 
 import subprocess
 import sys
@@ -20,30 +20,41 @@ blocks = [bytes(30_000) for _ in range(10_000)]
 kept = blocks[::100]
 del blocks
 before = resident_mb(os.getpid())
-memory = MemoryReturn()
-memory.after_tick(20_000)
-memory.after_tick(0)
+now_s = [0.0]
+memory = MemoryReturn(clock_s=lambda: now_s[0])
+now_s[0] = 60.0
+memory.after_tick(20_000, caught_up=True)
 print(before - resident_mb(os.getpid()))
 """
 
 
-def returned_after(ticks: list[int]) -> list[int]:
-    """Return the numbers of the ticks of so many messages after which memory is returned."""
+def returned_after(ticks: list[tuple[int, bool]]) -> list[int]:
+    """Return the seconds after which memory is returned; a tick a second has messages, and others wait or not."""
     calls: list[None] = []
-    memory, returned = MemoryReturn(lambda: calls.append(None)), []
-    for number, messages in enumerate(ticks):
-        before = len(calls)
-        memory.after_tick(messages)
+    now_s = [0.0]
+    memory, returned = MemoryReturn(lambda: calls.append(None), lambda: now_s[0]), []
+    for number, (messages, caught_up) in enumerate(ticks, 1):
+        before, now_s[0] = len(calls), float(number)
+        memory.after_tick(messages, caught_up=caught_up)
         returned += [number] * (len(calls) - before)
     return returned
 
 
-def test_memory_is_returned_when_a_row_of_large_ticks_has_ended() -> None:
-    assert returned_after([0, 1000, LARGE, 0, 0, LARGE + 1, 1000, 1000]) == [3, 6]
+LIVE, BEHIND = (1000, True), (3000, False)
 
 
-def test_memory_is_returned_within_a_long_row_of_large_ticks() -> None:
-    assert returned_after([LARGE] * 35) == [15, 31]
+def test_memory_is_returned_after_a_backlog_whatever_the_size_of_its_ticks() -> None:
+    assert returned_after([*[LIVE] * 20, *[BEHIND] * 50, *[LIVE] * 40]) == [71]
+    assert returned_after([*[BEHIND] * 6, *[LIVE] * 40]) == [10], "soon after the start, or the last time"
+    assert returned_after([(LARGE, True), *[LIVE] * 40]) == [10]
+
+
+def test_memory_is_not_returned_after_live_ticks_nor_after_a_few_that_are_behind() -> None:
+    assert returned_after([*[LIVE] * 100, *[BEHIND] * 5, *[LIVE] * 100]) == []
+
+
+def test_memory_is_returned_within_a_long_backlog() -> None:
+    assert returned_after([(LARGE, False)] * 90) == [40, 80]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory of a process is read from /proc, and returned by glibc")

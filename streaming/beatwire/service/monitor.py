@@ -110,7 +110,7 @@ class Monitor:
         self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
         self._time, self._clock_s = BrokerTime(clock_us, score_within_s), clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
-        self._memory, self._positions = MemoryReturn(), TickPositions(graph)
+        self._memory, self._positions = MemoryReturn(clock_s=clock_s), TickPositions(graph)
         self._epoch, self._adopted = -1, False
         self._counts: list[int] = []  # of partitions, one after the other
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
@@ -132,9 +132,10 @@ class Monitor:
                     self._process(polled, stop)
                 elif pending := self._source.take_pending():
                     self._sink.end_pending_transactions(pending, self._source)
-                messages = 0 if polled is None else len(polled.tick.arrival_us)
-                polled = None  # frees its messages before those of the next tick are joined
-                self._memory.after_tick(messages)
+                tick = None if polled is None else polled.tick
+                messages, caught_up = (0, False) if tick is None else (len(tick.arrival_us), tick.caught_up)
+                polled = tick = None  # frees its messages before those of the next tick are joined
+                self._memory.after_tick(messages, caught_up=caught_up)
         finally:
             self.loop.ended = True
         return self.counters

@@ -5,21 +5,26 @@ anew: page faults took a fifth of the time of the graph in memory. Python's coll
 700 new objects, and messages are objects without cycles: it took two thirds of the reading thread's time on a
 preloaded topic.
 
-Blocks of very large ticks, as after an outage, leave holes between them, and each such tick may take a little more
-memory than the last. So when a row of them has ended, or every 16th, what is free is returned after all. It costs page
-faults in the next: returned after every second tick, a twentieth of all the time of a preloaded topic.
+A backlog, as after an outage or when partitions are taken over, comes in ticks of many sizes. Their blocks leave holes
+between those that stay, and each backlog takes more memory than the last. So after one, and now and then within it,
+what is free is returned after all. That costs page faults: after every second of the largest ticks, a twentieth of all
+the time of a preloaded topic.
 """
 
 import ctypes
 import gc
 import sys
+import time
 from collections.abc import Callable
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
 _LARGEST_BLOCK = 32 << 20  # that older versions of glibc accept as the latter
 LARGE_TICK = 16_384  # messages; live ticks have fewer
-_LARGE_IN_A_ROW = 16  # large ticks, after which free memory is returned at the latest
+# Messages of ticks behind which others waited, or of large ones, after which memory is returned: when none wait any
+# more, and in any case.
+_BACKLOG, _MOST = 16_384, 786_432
+_RETURN_S = 10.0  # between two times that it is
 _OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
 
@@ -42,25 +47,30 @@ def keep_freed_memory() -> bool:
 
 
 class MemoryReturn:
-    """Returns freed memory to the system after so many large ticks, and after the last one.
+    """Returns freed memory to the system after a backlog, and after large ticks.
 
     Parameters
     ----------
     trim
         Returns what is free to the system; by default glibc's ``malloc_trim(0)``, where that is the allocator.
+    clock_s
+        Returns seconds that never decrease.
     """
 
-    def __init__(self, trim: Callable[[], object] | None = None) -> None:
-        self._trim = glibc_trim() if trim is None else trim
-        self._large = 0  # ticks since memory was returned
+    def __init__(self, trim: Callable[[], object] | None = None, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._trim, self._clock_s = glibc_trim() if trim is None else trim, clock_s
+        self._messages, self._returned_s = 0, clock_s()  # since then
 
-    def after_tick(self, messages: int) -> None:
-        """Return freed memory if a row of large ticks has become long, or has ended."""
-        is_large = messages >= LARGE_TICK
-        self._large += is_large
-        if self._trim is not None and self._large and (not is_large or self._large == _LARGE_IN_A_ROW):
+    def after_tick(self, messages: int, *, caught_up: bool) -> None:
+        """Return freed memory if it is time; ``caught_up``: no other messages waited behind those of the tick."""
+        if messages >= LARGE_TICK or not caught_up:
+            self._messages += messages
+        if self._trim is None or self._messages < (_BACKLOG if caught_up else _MOST):
+            return
+        now_s = self._clock_s()
+        if now_s - self._returned_s >= _RETURN_S:
             self._trim()
-            self._large = 0
+            self._messages, self._returned_s = 0, now_s
 
 
 def glibc_trim() -> Callable[[], object] | None:

@@ -46,10 +46,10 @@ def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, feed: LiveFeed, rng
     free = workers.free()
     if len(free) < (2 if kind is Kind.SHRINK else 1):
         return False
-    worker = rng.choice(free)
+    worker = free[-1] if kind is Kind.KILL_NEWEST else rng.choice(free)
     if kind is Kind.FREEZE:
         workers.freeze(worker, rng.uniform(*FREEZE_S))
-    elif kind is Kind.KILL:
+    elif kind in (Kind.KILL, Kind.KILL_NEWEST):
         workers.kill(worker)
     else:
         # Before it has joined, a worker ends by the signal itself: there is nothing to leave yet.
@@ -58,7 +58,7 @@ def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, feed: LiveFeed, rng
         if worker not in workers.running:
             return False
         workers.stop(worker)
-    if kind in (Kind.KILL, Kind.LEAVE):
+    if kind in (Kind.KILL, Kind.KILL_NEWEST, Kind.LEAVE):
         workers.pause(rng.uniform(0.0, _AWAY_S))
         workers.start()
     return True

@@ -14,6 +14,7 @@ class Kind(StrEnum):
     """A disturbance.
 
     KILL          SIGKILL to a worker; another one is started
+    KILL_NEWEST   the same to the one that was started last: the first takes over again and again
     FREEZE        SIGSTOP to a worker, SIGCONT 4-20 s later
     LEAVE         SIGTERM to a worker; another one is started
     GROW          one worker more
@@ -29,6 +30,7 @@ class Kind(StrEnum):
     """
 
     KILL = "kill"
+    KILL_NEWEST = "newest killed"
     FREEZE = "freeze"
     LEAVE = "leave"
     GROW = "grow"
@@ -56,7 +58,7 @@ SETS: dict[str, tuple[Kind, ...]] = {
     "broker": BROKER,
     "network": NETWORK,
     "all": (*_WORKER, Kind.BROKER_KILL, *NETWORK),
-    "soak": (Kind.KILL, Kind.PAUSE, Kind.BUSY, Kind.BUSY),
+    "soak": (Kind.KILL_NEWEST, Kind.PAUSE, Kind.BUSY, Kind.BUSY),
     "none": (),
 }
 

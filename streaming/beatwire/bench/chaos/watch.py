@@ -2,25 +2,42 @@
 
 In: the workers, and a page beside them. Out: a line for whatever exceeds its limit. State: a thread that looks once a
 second; the page is a process that ends with it.
+
+A worker that takes partitions over needs memory for the replay, and loads code that it had not needed. So its memory is
+compared while it has as many partitions, from the third time on: what a takeover needs is there by then, and what grows
+later is kept by mistake.
 """
 
 import http.client
+import json
 import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from typing import Self
+from typing import NamedTuple, Self
 
 from beatwire.bench.chaos.workers import Workers
 
 FAILS_S = 15.0  # for which /healthz of a worker may fail in a row; one that does not answer fails, too
-GROWTH = 0.15  # of the memory of a process that is older than OLD_S, from its third quarter to its last
-OLD_S = 360.0
+GROWTH = 0.15  # of the memory of a process, from the former to the latter half of what is compared
+COMPARED_S = 150.0  # at least
+SETTLED_S = 20.0  # after a change of the partitions: a worker returns freed memory at most every 10 s
 CAUGHT_UP_S = 90.0  # from the last message to its commit
 _INTERVAL_S = 1.0
 _ANSWER_S = 2.0
+
+
+class Look(NamedTuple):
+    """What is seen of a process: resident memory, and the partitions that it covers; 0: it is not ready."""
+
+    memory_mb: float
+    partitions: int
 
 
 class Watch:
@@ -32,15 +49,15 @@ class Watch:
         The longest time for which a probe failed in a row.
     page_ended : int or None
         The exit code of a page that ended by itself.
-    memory_mb : dict
-        Process -> its resident memory at each look, MB.
+    looks : dict
+        Process -> what is seen of it, once a second.
     """
 
     def __init__(self, workers: Workers, folder: Path) -> None:
         self._workers, self._folder, self._stop = workers, folder, threading.Event()
         self._failing_since_s: dict[int, float] = {}
         self._thread = threading.Thread(target=self._run, name="chaos-watch", daemon=True)
-        self.worst_s, self.memory_mb = 0.0, dict[str, list[float]]()
+        self.worst_s, self.looks = 0.0, dict[str, list[Look]]()
         self.page_ended: int | None = None
 
     def __enter__(self) -> Self:
@@ -69,17 +86,14 @@ class Watch:
         return found
 
     def growth(self) -> dict[str, tuple[float, float]]:
-        """Return the memory of each old process in the third and in the last quarter of its time, MB."""
-        return {
-            name: (median(found[len(found) // 2 : -(len(found) // 4)]), median(found[-(len(found) // 4) :]))
-            for name, found in self.memory_mb.items()
-            if len(found) * _INTERVAL_S > OLD_S
-        }
+        """Return the memory of each process that can be compared, MB: see `compared`."""
+        found = {name: compared(looks) for name, looks in self.looks.items()}
+        return {name: (median(mb[: len(mb) // 2]), median(mb[len(mb) // 2 :])) for name, mb in found.items() if mb}
 
     def look(self) -> None:
         """Look at the workers, once."""
         for worker in self._workers.free():
-            self._note_memory(f"worker {worker.number}", worker.process.pid)
+            self._note(f"worker {worker.number}", worker.process.pid, _covered(worker.port) if worker.port else 0)
             if worker.port and worker.ready and not _is_healthy(worker.port) and worker in self._workers.running:
                 since_s = self._failing_since_s.setdefault(worker.number, time.monotonic())
                 self.worst_s = max(self.worst_s, time.monotonic() - since_s)
@@ -88,25 +102,54 @@ class Watch:
 
     def _run(self) -> None:
         while not self._stop.wait(_INTERVAL_S):
-            self._note_memory("page", self._page.pid)
+            self._note("page", self._page.pid, 1)
             self.look()
 
-    def _note_memory(self, name: str, process: int) -> None:
+    def _note(self, name: str, process: int, partitions: int) -> None:
         """Note the memory of a process, where the machine says it; of one that has ended it is 0, and not counted."""
         try:
             pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
         except OSError:
             return
         if pages:
-            self.memory_mb.setdefault(name, []).append(pages * 4096 / 1e6)
+            self.looks.setdefault(name, []).append(Look(pages * 4096 / 1e6, partitions))
+
+
+def compared(looks: Sequence[Look]) -> list[float]:
+    """Return the memory of a process at comparable times, MB; []: they are too few.
+
+    These are the times with the number of partitions that it had most often, from the third time on. Where there was
+    none, they are the latter half.
+    """
+    times: dict[int, list[list[float]]] = defaultdict(list)
+    for partitions, same in groupby(looks, attrgetter("partitions")):
+        times[partitions].append([look.memory_mb for look in same][round(SETTLED_S / _INTERVAL_S) :])
+    times.pop(0, None)
+    found = list[float]()
+    for several in times.values():
+        every = list(chain.from_iterable(several))
+        found = max(found, list(chain(*several[2:])) if len(several) > 2 else every[len(every) // 2 :], key=len)
+    return found if len(found) * _INTERVAL_S >= COMPARED_S else []
 
 
 def _is_healthy(port: int) -> bool:
+    return _answer(port, "/healthz") is not None
+
+
+def _covered(port: int) -> int:
+    """Return the partitions that a worker covers; 0 if it is not ready."""
+    answer = _answer(port, "/readyz")
+    return 0 if answer is None else int(json.loads(answer)["partitions"])
+
+
+def _answer(port: int, path: str) -> bytes | None:
+    """Return what a probe answers; None if that is no, or nothing."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_ANSWER_S)
     try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.read() if answer.status == 200 else None
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()
