@@ -9,16 +9,17 @@ from beatwire.service.process_tuning import MemoryReturn, keep_freed_memory
 
 LARGE = 20_000
 
-# A large block with small ones behind each page of it, as messages are: freed, it stays resident until it is returned.
+# Small blocks as of messages, of which few are kept: freed, the others stay resident until they are returned.
 HOLES = """
-import ctypes
+import os, threading
 from beatwire.bench.hours import resident_mb
 from beatwire.service.process_tuning import MemoryReturn, keep_freed_memory
-import os
 assert keep_freed_memory()
-blocks = [bytes(30_000) for _ in range(10_000)]
-kept = blocks[::100]
-del blocks
+kept = []
+def work():
+    blocks = [bytes(30_000) for _ in range(10_000)]
+    kept.extend(blocks[::{every}])
+{run}
 before = resident_mb(os.getpid())
 now_s = [0.0]
 memory = MemoryReturn(clock_s=lambda: now_s[0])
@@ -26,6 +27,7 @@ now_s[0] = 60.0
 memory.after_tick(20_000, caught_up=True)
 print(before - resident_mb(os.getpid()))
 """
+IN_A_THREAD = "thread = threading.Thread(target=work)\nthread.start()\nthread.join()"
 
 
 def returned_after(ticks: list[tuple[int, bool]]) -> list[int]:
@@ -58,8 +60,11 @@ def test_memory_is_returned_within_a_long_backlog() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory of a process is read from /proc, and returned by glibc")
-def test_what_is_free_between_blocks_in_use_is_no_longer_resident() -> None:
-    done = subprocess.run([sys.executable, "-c", HOLES], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("every", [100, 10_000], ids=["between blocks in use", "behind them"])
+@pytest.mark.parametrize("run", ["work()", IN_A_THREAD], ids=["main thread", "another"])
+def test_what_is_free_is_no_longer_resident(run: str, every: int) -> None:
+    text = HOLES.format(run=run, every=every)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert float(done.stdout) > 200
 
 
@@ -77,4 +82,4 @@ def test_older_versions_of_glibc_keep_blocks_up_to_the_size_that_they_accept(mon
 
     monkeypatch.setattr(process_tuning.ctypes, "CDLL", lambda _: Older)
     assert keep_freed_memory()
-    assert accepted == {-1: 1 << 30, -3: 32 << 20}
+    assert accepted == {-1: 1 << 30, -3: 32 << 20, -8: 1}

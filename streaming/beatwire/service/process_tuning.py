@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
 _LARGEST_BLOCK = 32 << 20  # that older versions of glibc accept as the latter
 LARGE_TICK = 16_384  # messages; live ticks have fewer
@@ -36,12 +36,16 @@ def spare_collector() -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc keep freed memory; return False where the allocator is another one."""
+    """Let glibc keep freed memory, of all threads in one arena; return False where the allocator is another one.
+
+    What is free at the end of another arena is not returned when `MemoryReturn` asks for it.
+    """
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
+    mallopt(_ARENA_MAX, 1)
     blocks = mallopt(_MMAP_THRESHOLD, _KEEP_BYTES) or mallopt(_MMAP_THRESHOLD, _LARGEST_BLOCK)
     return bool(mallopt(_TRIM_THRESHOLD, _KEEP_BYTES) and blocks)
 

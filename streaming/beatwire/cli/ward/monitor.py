@@ -141,7 +141,9 @@ def monitor(
     or SIGTERM, then publishes what it has read.
     """
     from beatwire.service.observing.logs import configure
+    from beatwire.service.process_tuning import keep_freed_memory
 
+    keep_freed_memory()  # before any thread
     configure((log_format or LogFormat.CONSOLE).value)  # for an error of the configuration
     if as_worker is None:
         values = load_with_options(
