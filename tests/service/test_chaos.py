@@ -11,6 +11,7 @@ import pytest
 from beatwire.bench.chaos import watch
 from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
 from beatwire.bench.chaos.plan import BROKER, NETWORK, SCALE, SETS, Counts, Kind, counted, endless
+from beatwire.bench.chaos.workers import Worker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,21 +73,22 @@ def test_a_seed_gives_the_same_disturbances_and_a_set_only_its_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worst_s", "settled_s", "page_ended", "grows", "said"),
+    ("worst_s", "settled_s", "page_ended", "answers", "grows", "said"),
     [
-        (14.0, 80.0, None, 1.1, []),
-        (16.0, 80.0, None, 1.1, ["/healthz failed for 16 s, the limit is 15 s"]),
-        (14.0, 95.0, None, 1.1, ["caught up after 95 s, the limit is 90 s"]),
-        (14.0, 80.0, 1, 1.1, ["the page ended with code 1"]),
-        (14.0, 80.0, None, 1.2, ["page: 100 MB became 120 MB, the limit is 15% more"]),
+        (14.0, 80.0, None, 9, 1.1, []),
+        (16.0, 80.0, None, 9, 1.1, ["/healthz failed for 16 s, the limit is 15 s"]),
+        (14.0, 95.0, None, 9, 1.1, ["caught up after 95 s, the limit is 90 s"]),
+        (14.0, 80.0, 1, 9, 1.1, ["the page ended with code 1"]),
+        (0.0, 80.0, None, 0, 1.1, ["no worker has answered a probe"]),
+        (14.0, 80.0, None, 9, 1.2, ["page: 100 MB became 120 MB, the limit is 15% more"]),
     ],
 )
 def test_what_exceeds_a_limit_of_a_soak_is_said(
-    worst_s: float, settled_s: float, page_ended: int | None, grows: float, said: list[str]
+    worst_s: float, settled_s: float, page_ended: int | None, answers: int, grows: float, said: list[str]
 ) -> None:
     workers: Any = SimpleNamespace()
     one = watch.Watch(workers, Path())
-    one.worst_s, one.page_ended = worst_s, page_ended
+    one.worst_s, one.page_ended, one.answers = worst_s, page_ended, answers
     looks = 600
     one.looks = {
         "page": [watch.Look(100.0 if k < 3 * looks // 4 else 100.0 * grows, 1) for k in range(looks)],
@@ -112,7 +114,7 @@ def test_a_leak_is_told_from_what_takeovers_need(
             looks += [watch.Look(kept_mb + more_mb + leaks * (len(looks) + s), partitions) for s in range(lasts_s)]
     workers: Any = SimpleNamespace()
     one = watch.Watch(workers, Path())
-    one.looks = {"worker 1": looks}
+    one.looks, one.answers = {"worker 1": looks}, 1
     assert len(one.exceeded(0.0)) == leaks
 
 
@@ -135,3 +137,11 @@ def test_only_a_probe_that_fails_without_a_pause_counts(monkeypatch: pytest.Monk
         worker.ready, now_s[0] = ready, now_s[0] + 1.0
         one.look()
     assert one.worst_s == (1.0 if answers else 4.0)
+
+
+def test_the_port_of_a_worker_is_read_among_the_lines_of_its_log(tmp_path: Path) -> None:
+    process: Any = None
+    worker = Worker(1, process, tmp_path / "log")
+    for text, port in (("backend cpu, as asked\n", 0), ("backend cpu, as asked\n40123\nmonitoring 1\n", 40123)):
+        worker.log.write_text(text)
+        assert worker.port == port

@@ -49,6 +49,8 @@ class Watch:
         The longest time for which a probe failed in a row.
     page_ended : int or None
         The exit code of a page that ended by itself.
+    answers : int
+        Probes that were answered with yes.
     looks : dict
         Process -> what is seen of it, once a second.
     """
@@ -57,7 +59,7 @@ class Watch:
         self._workers, self._folder, self._stop = workers, folder, threading.Event()
         self._failing_since_s: dict[int, float] = {}
         self._thread = threading.Thread(target=self._run, name="chaos-watch", daemon=True)
-        self.worst_s, self.looks = 0.0, dict[str, list[Look]]()
+        self.worst_s, self.answers, self.looks = 0.0, 0, dict[str, list[Look]]()
         self.page_ended: int | None = None
 
     def __enter__(self) -> Self:
@@ -79,6 +81,7 @@ class Watch:
         """Return what has exceeded its limit, a line each; ``settled_s``: from the last message to its commit."""
         found = [f"caught up after {settled_s:.0f} s, the limit is {CAUGHT_UP_S:g} s"] * (settled_s > CAUGHT_UP_S)
         found += [f"/healthz failed for {self.worst_s:.0f} s, the limit is {FAILS_S:g} s"] * (self.worst_s > FAILS_S)
+        found += ["no worker has answered a probe"] * (not self.answers)
         found += [f"the page ended with code {self.page_ended}"] * (self.page_ended is not None)
         for name, (before_mb, after_mb) in self.growth().items():
             if after_mb > before_mb * (1 + GROWTH):
@@ -94,11 +97,15 @@ class Watch:
         """Look at the workers, once."""
         for worker in self._workers.free():
             self._note(f"worker {worker.number}", worker.process.pid, _covered(worker.port) if worker.port else 0)
-            if worker.port and worker.ready and not _is_healthy(worker.port) and worker in self._workers.running:
+            if not (worker.port and worker.ready):
+                continue
+            healthy = _is_healthy(worker.port)
+            self.answers += healthy
+            if healthy or worker not in self._workers.running:
+                self._failing_since_s.pop(worker.number, None)
+            else:
                 since_s = self._failing_since_s.setdefault(worker.number, time.monotonic())
                 self.worst_s = max(self.worst_s, time.monotonic() - since_s)
-            else:
-                self._failing_since_s.pop(worker.number, None)
 
     def _run(self) -> None:
         while not self._stop.wait(_INTERVAL_S):

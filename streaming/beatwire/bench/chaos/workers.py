@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from beatwire.configuration.keys import Compute, Configuration, Kafka, MonitorKeys
+from beatwire.configuration.keys import Compute, Configuration, Kafka, Metrics, MonitorKeys
 from beatwire.kafka.cluster import Cluster
 
 _STOP_S = 90.0  # a worker publishes its tick before it ends, if need be after an outage of the broker
@@ -37,9 +37,9 @@ class Worker:
 
     @property
     def port(self) -> int:
-        """Return the port of its probes, which it writes first; 0: not known yet."""
-        first = self.log.read_text(errors="replace").partition("\n")[0]
-        return int(first) if first.isdigit() else 0
+        """Return the port of its probes, which it writes on a line of its own; 0: not known yet."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return next((int(line) for line in lines if line.isdigit()), 0)
 
 
 @dataclass(slots=True)
@@ -72,6 +72,7 @@ class Workers:
             kafka=Kafka(bootstrap=self.cluster.bootstrap, properties=dict(self.cluster.properties)),
             monitor=MonitorKeys(group=self.group, score_within_s=0.0),
             compute=Compute(backend="cpu"),
+            metrics=Metrics(port=0),
         )
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603
