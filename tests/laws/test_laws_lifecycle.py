@@ -56,6 +56,8 @@ def test_no_cut_changes_when_an_alert_ends_nor_how_often_it_is_published_again(s
 
 
 @settings(max_examples=1)
+@example(seed=135)  # leads are off behind a hole, in which reminders of an earlier session were due
+@example(seed=196)  # senders conflict where leads were off and a chunk comes late
 @example(seed=10280)  # an alert ends before the restart with which a tick begins
 @example(seed=10322)  # leads come off where a stream had been further on before it went back
 @given(seed=st.integers(0, 1 << 32))

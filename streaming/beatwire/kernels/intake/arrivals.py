@@ -197,7 +197,8 @@ def align_row(
         state[SLOT_NANOVOLTS] = nanovolts
         state[SLOT_LEAD_NAMES] = names
         restart(streams.slots, slot, rows, first, known)
-    note_conflict(streams.slots, slot, rows, max(first, int(state[SLOT_EXPECTED])), conflict, arrived_us)
+    at = max(first, int(state[SLOT_EXPECTED]), int(state[SLOT_MASK_FROM]))  # never before an earlier one
+    note_conflict(streams.slots, slot, rows, at, conflict, arrived_us)
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
     new = max(first, int(state[SLOT_EXPECTED]))  # samples before it have the time that they came with
     anchor(streams.anchors[slot], slot, rows, session, new, zero_us, floats[CHUNK_RATE_HZ], fresh_start)

@@ -25,7 +25,7 @@ from beatwire.records.columns import (
 )
 from beatwire.records.events import BEAT, BLOCK, DENIED, RESTART, WATERMARK
 
-KINDS = 12  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
+KINDS = 13  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
 def count_entered(events: I64, counts: I64) -> None:

@@ -35,7 +35,7 @@ class Stretch:
     session    of the device
     bank       of the stream in it
     begin      first sample, -1: it began before the part
-    earliest   sample of its first event in the part
+    earliest   least sample of its events in the part
     mark       its last watermark, -1: none
     """
 
@@ -224,7 +224,7 @@ def _stretch(tick: TickBeats, slot: int) -> Stretch:
         session=int(events[0, ORDERED_SESSION]),
         bank=int(events[0, ORDERED_BANK]),
         begin=int(sample[0]) if kind[0] == RESTART else -1,
-        earliest=int(sample[0]),
+        earliest=int(sample.min()),  # leads may come off behind the hole that precedes a restart
         mark=int(marks[-1]) if len(marks) else -1,
     )
 
