@@ -1,19 +1,28 @@
 """The comparison and the plan of ``beatwire chaos``: whatever differs is found, and counts are exact."""
 
+import contextlib
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-from beatwire.bench.chaos import watch
+from beatwire.bench.chaos import undisturbed, watch
 from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
 from beatwire.bench.chaos.plan import BROKER, NETWORK, SCALE, SETS, Counts, Kind, counted, endless
 from beatwire.bench.chaos.workers import Worker
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming.batch import PolledTick
+from beatwire.records import RawTick
+from beatwire.wire import names
+from beatwire.wire.avro import encode_chunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from monitored import polled
 
 BEATS = [((f"bed-{k % 3}", 1, 100 * k), {"rr_ms": 800.0, "score": 1.5, "scored_by": "history"}) for k in range(9)]
 
@@ -145,3 +154,21 @@ def test_the_port_of_a_worker_is_read_among_the_lines_of_its_log(tmp_path: Path)
     for text, port in (("backend cpu, as asked\n", 0), ("backend cpu, as asked\n40123\nmonitoring 1\n", 40123)):
         worker.log.write_text(text)
         assert worker.port == port
+
+
+def test_the_undisturbed_run_decides_nothing_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two streams one ends sooner."""
+    rows = [(second, stream) for second in range(20) for stream in ("a", "b") if stream == "a" or second < 4]
+    ticks: list[PolledTick] = []
+    for offset, (second, stream) in enumerate(rows):
+        samples = np.zeros((1, 250), np.int16)
+        value = encode_chunk(stream, 1, 250 * second, second * 1_000_000, 250.0, ["I"], samples)
+        one = polled([value])
+        tick = RawTick.of([value], now_us=1_000_000 * (second + 1_000), caught_up=True)
+        ticks.append(replace(one, tick=tick, start={0: offset}, positions={0: offset + 1}))
+    source: Any = contextlib.nullcontext(SimpleNamespace(take=lambda _: ticks.pop(0)))
+    monkeypatch.setattr(undisturbed, "Source", lambda *_: source)
+    monkeypatch.setattr(undisturbed, "topics", SimpleNamespace(end_offsets=lambda *_: {0: len(rows)}))
+    output = undisturbed.undisturbed_output(Cluster("nowhere"))
+    assert ticks == []
+    assert {json.loads(value)["rule"] for value in output[names.ALERTS]} == {"flat line"}, "no data is by the clock"
