@@ -42,7 +42,7 @@ def places(packets: Iterator[Packet], rate_hz: float) -> tuple[dict[int, int], P
 @settings(deadline=None, max_examples=draws(80))
 @given(
     rate_hz=RATES, packet_s=st.sampled_from([0.04, 0.1, 0.2]), unit=st.sampled_from(sorted(PER_SECOND)),
-    begin_s=st.sampled_from([0.0, 5.0, 900.0, 1_795.0, 864_000.0, 3e7, 9e8, NOW_S]),
+    begin_s=st.sampled_from([0.0, 5.0, 97.0, 900.0, 1_795.0, 99_997.0, 864_000.0, 3e7, 9e8, NOW_S]),
     lost=st.lists(st.integers(1, 60), max_size=4, unique=True), at_first=st.integers(0, 60),
 )  # fmt: skip
 def test_times_since_anything_in_any_unit_place_what_comes(
@@ -76,6 +76,49 @@ def test_counts_of_samples_or_packets_that_turn_place_what_comes(
     zero = min(found)
     assert {at - zero: value for at, value in found.items()} == {k * size: (7 * k * size) % 1001 for k in numbers}
     assert placer.doubled == len(sent) - len(numbers)
+
+
+@settings(deadline=None, max_examples=draws(40))
+@given(
+    sizes=st.lists(st.integers(2, 60), min_size=20, max_size=60), kind=st.sampled_from(["samples", "packets"]),
+    stuck=st.sampled_from([None, 5.0, 1e3 * NOW_S]), first=st.integers(0, 9),
+)  # fmt: skip
+def test_counts_of_packets_that_differ_in_size_place_them_with_a_clock_that_does_not_run_as_well(
+    sizes: list[int], kind: str, stuck: float | None, first: int
+) -> None:
+    begins = [sum(sizes[:k]) for k in range(len(sizes))]
+    decoder, learning, packets = Decoder(parse_address("mqtt://h/ecg/x?rate=250"), Options()), Learning(), []
+    for k, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
+        content = {"samples": [*range(begin, begin + size)], "count": begin if kind == "samples" else first + k}
+        content |= {} if stuck is None else {"time": stuck}
+        packets += learning.add(decoder.packet("ecg/x", json.dumps(content).encode(), NOW_S + (begin + size) / 250))
+    found, _ = places(iter(packets), 250.0)
+    zero = min(found)
+    assert {at - zero: value for at, value in found.items()} == {begin: begin for begin in begins}
+
+
+@pytest.mark.parametrize("time", [NOW_S, NOW_S * 1e3, NOW_S * 1e9, "2026-09-21T14:13:20Z"])
+def test_a_message_alone_that_states_the_present_time_is_passed_on_at_once(time: float | str) -> None:
+    content = json.dumps({"samples": [1, 2, 3], "time": time}).encode()
+    (packet,) = Learning().add(Decoder(parse_address("mqtt://h/x?rate=250"), Options()).packet("x", content, NOW_S + 5))
+    assert packet.time_s == pytest.approx(NOW_S)
+    assert packet.described is not None
+    assert packet.described.is_epoch
+
+
+def test_packets_that_others_are_waited_for_with_come_after_a_while_or_at_the_end() -> None:
+    learning, decoder = Learning(), Decoder(parse_address("mqtt://h/x?rate=250"), Options())
+
+    def add(k: int) -> list[Packet]:
+        content = {"samples": [k, k + 1], "count": k, "time": 8 * k}
+        return learning.add(decoder.packet("x", json.dumps(content).encode(), NOW_S + 0.008 * k))
+
+    assert add(0) == []
+    assert learning.rest(NOW_S - 60) == []
+    assert [(one.count, one.time_s, int(one.samples[0, 0])) for one in learning.rest(NOW_S + 60)] == [(None, None, 0)]
+    assert [add(k) for k in (1, 2)] == [[], []]
+    assert [(one.count, one.time_s) for one in add(3)] == [(2, 0.008), (4, 0.016), (6, 0.024)]
+    assert learning.rest() == []
 
 
 @settings(deadline=None, max_examples=draws(40))

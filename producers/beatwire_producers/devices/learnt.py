@@ -1,11 +1,12 @@
 """What the first packets of a stream show of its clock and its count, where nobody states their units.
 
 In:  packets of one stream, whose times are numbers of an unknown unit and whose counts may be those of packets
-Out: packets with times in seconds and counts of samples; the first one only when others have come
+Out: packets with times in seconds and counts of samples; the first ones only when others have come
 State: the unit of the times; places of the last packets
 
-Times are seconds, milliseconds, microseconds or nanoseconds: the least step from packet to packet gives a sampling
-rate of 50-4000 Hz with one unit only. A count whose least step is smaller than the samples of a packet counts packets.
+Times are seconds, milliseconds, microseconds or nanoseconds. Those since 1970 are the present time in one unit only; of
+others the least step from packet to packet gives a sampling rate of 50-4000 Hz with one unit only. A count that rises
+by less than the samples of a packet counts packets.
 """
 
 import math
@@ -24,6 +25,8 @@ from beatwire_producers.devices.turns import Turns
 _UNITS = (1.0, 1e3, 1e6, 1e9)  # per second
 _MIDDLE_HZ = math.sqrt(MIN_RATE_HZ * MAX_RATE_HZ)
 _FEWEST_STEPS = 2  # of times and counts, of which the least counts: between two packets others may be lost
+_SAME_DAY_S = 86_400.0  # by which clocks that count from 1970 may differ
+_LONGEST_S = 1e11  # of a clock that does not run
 _MOST_HELD = 8  # packets whose times and counts do not rise
 _NEAR_TURN = 8  # packets before and after the last number
 _REMEMBERED = 64  # packets, whose places late ones are found by
@@ -63,38 +66,42 @@ class Learning:
         one = self._streams.setdefault(packet.described.stream, _Stream())
         if one.held is None:
             return [_passed(one, packet)]
-        held = one.held
-        held.append(packet)
-        if not _is_learnt(one, held) and len(held) < _MOST_HELD:
+        one.held.append(packet)
+        if not _is_learnt(one, one.held) and len(one.held) < _MOST_HELD:
             return []
-        one.held = None
+        held, one.held = one.held, None
         return [_passed(one, each) for each in held]
+
+    def rest(self, before_s: float = math.inf) -> list[Packet]:
+        """Return packets that were held since before a time, or all, without times and counts: of unknown unit."""
+        found = []
+        for one in self._streams.values():
+            if one.held and one.held[-1].arrival_s < before_s:
+                found += [replace(each, time_s=None, count=None) for each in one.held]
+                one.held = []
+        return found
 
 
 def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
-    """Return True if the units are known, and keep them."""
-    packet, before = held[-1], held[-2] if len(held) > 1 else None
-    size = packet.samples.shape[1] if before is None else before.samples.shape[1]
-    is_counted = packet.count is not None and size > 1
-    if packet.time_s is None and not is_counted:
-        return True
-    if before is None:
-        return False
-    if packet.time_s is not None:
-        steps = [rise / samples for rise, samples in _rises(held, lambda each: each.time_s) if samples]
-        if not steps:
-            return False
+    """Return True if the units are known; keep them as far as they are."""
+    packet = held[-1]
+    times, counts = _rises(held, lambda each: each.time_s), _rises(held, lambda each: each.count)
+    is_timed = packet.time_s is None or len(times) >= _FEWEST_STEPS
+    if packet.time_s is not None and (per_second := _unit_since_1970(packet.time_s, packet.arrival_s)) is not None:
+        one.per_second, is_timed = per_second, True
+    elif times:
         hz = (packet.described.rate_hz if packet.described is not None else None) or _MIDDLE_HZ
-        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per / min(steps) / hz)))
-        if len(steps) < _FEWEST_STEPS:
-            return False
-    if is_counted:
-        counts = [rise for rise, _ in _rises(held, lambda each: each.count)]
-        if not counts:
-            return False
-        one.counts_packets = min(counts) < size
-        return len(counts) >= _FEWEST_STEPS
-    return True
+        fastest = max(samples / rise for rise, samples in times)
+        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per * fastest / hz)))
+    elif packet.time_s is not None:
+        one.per_second = next((per for per in _UNITS if abs(packet.time_s) < _LONGEST_S * per), _UNITS[-1])
+    one.counts_packets = any(rise < samples for rise, samples in counts)
+    return is_timed and (packet.count is None or len(counts) >= _FEWEST_STEPS)
+
+
+def _unit_since_1970(time: float, now_s: float) -> float | None:
+    """Return the unit by which a time since 1970 is that of this machine; None if there is none."""
+    return next((per for per in _UNITS if abs(time / per - now_s) < _SAME_DAY_S), None)
 
 
 def _rises(held: list[Packet], number: Callable[[Packet], float | None]) -> list[tuple[float, int]]:

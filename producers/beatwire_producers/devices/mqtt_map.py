@@ -56,6 +56,7 @@ _DEFAULTS = {
     "id": "", "lists": "", "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
 }  # fmt: skip
 _FORMATS = ("json", *LAYOUTS)
+_LARGEST_PER_SECOND = 1e9  # of a time without a unit: nanoseconds
 _SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
@@ -185,7 +186,7 @@ class Decoder:
             It is none.
         """
         fields, samples = self._messages.read(topic, payload, now_s)
-        get, time_s, device = fields.get, _seconds(fields), fields.get("id", "")
+        get, time_s, device = fields.get, _time(fields), fields.get("id", "")
         of = f"{topic} {device}" if device else topic
         stream = self._streams.get(of) or self._stream(topic, device, of)
         stated = self._stated[stream] = len(get("leads", ())) or self._stated.get(stream, len(self._leads))
@@ -261,14 +262,13 @@ def _is_same_rate(rate_hz: float | None, before_hz: float | None) -> bool:
     return abs(rate_hz - before_hz) <= _SAME_RATE * before_hz
 
 
-def _seconds(fields: dict[str, Any]) -> float | None:
-    """Return the time of a message in seconds."""
+def _time(fields: dict[str, Any]) -> float | None:
+    """Return the time of a message: in seconds, or a number whose unit is not stated."""
     for name, per_second in TIMES.items():
         value = fields.get(name)
         if value is None:
             continue
-        scale = per_second or next((s for s in (1.0, 1e3, 1e6) if abs(value) < 1e11 * s), 1e9)
-        if not abs(value) <= MOST_S * scale:
+        if not abs(value) <= MOST_S * (per_second or _LARGEST_PER_SECOND):
             raise UnreadableError(f"expected {name}: at most {MOST_S:g} seconds; got {shown(value)}")
-        return float(value / scale)
+        return float(value / (per_second or 1.0))
     return None

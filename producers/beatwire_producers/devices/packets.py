@@ -4,7 +4,8 @@ A reader is a class with two methods. ``describe`` opens the device and returns 
 ``packets`` yields a `Packet` for each piece of signal as it arrives, until the device goes away. It says so by
 `DeviceAwayError`, and is asked again after a pause: `describe` first. Whatever cannot be mended by waiting is a
 UserError. A reader knows nothing of Kafka, sessions or lost packets: it passes on what the device states. It may have
-``notes``, a list of lines to be said, and ``unreadable``, the number of messages that it had to ignore.
+``notes``, a list of lines to be said, ``unreadable``, the number of messages that it had to ignore, and ``rest``, which
+returns at the end the packets that it has held back.
 """
 
 import time

@@ -116,6 +116,8 @@ class Reading:
 
     def flush(self, *, ended: bool = False) -> None:
         """Put everything that waits; ``ended``: no other packets come."""
+        if ended:
+            self._add(getattr(self.reader, "rest", list)(), None)
         self._put_all([message for stream in self.streams.values() for message in stream.close(ended=ended)])
 
     def sums(self) -> Sums:

@@ -19,6 +19,7 @@ from beatwire_producers.devices.sources import Options
 
 _WAIT_S = 0.05
 _FEW, _GATHER_S = 8, 0.01  # after fewer messages others are waited for, so that one read takes several
+_HELD_S = 60.0  # a packet is held no longer until others show what its time and its count mean
 _NOTES = 20  # about messages that cannot be read, each once; the others are counted, at 10, 100 and so on
 
 
@@ -83,7 +84,7 @@ class MqttReader:
             try:
                 messages = connection.receive(_WAIT_S)
                 if not messages:
-                    yield None
+                    yield self._learning.rest(arrival_s() - _HELD_S) or None
                     continue
                 yield self._read(messages)
                 connection.acknowledge()
@@ -91,6 +92,10 @@ class MqttReader:
                 raise DeviceAwayError(f"{self._address.host} has ended the connection: {error}") from error
             if len(messages) < _FEW:
                 time.sleep(_GATHER_S)
+
+    def rest(self) -> list[Packet]:
+        """Return packets that others were waited for with."""
+        return self._learning.rest()
 
     def close(self) -> None:
         """Disconnect."""
