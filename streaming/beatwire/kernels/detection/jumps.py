@@ -6,8 +6,9 @@ response would be taken for a beat.
 
 A jump is a difference of two neighbouring samples that is larger than the limit of its stream, is the largest nearby,
 and stands alone: near it few differences are larger than a ``SHARE`` of it. The slopes of a QRS complex never do, so a
-stream that is larger than it states loses no beat. With a jump go the differences beside it: the other edge of a
-pulse, and the ringing of the device's filter.
+stream that is larger than it states loses no beat. Where a device repeats samples its slopes are few steps: they count
+for more (``counted``). With a jump go the differences beside it: the other edge of a pulse, and the ringing of the
+device's filter.
 
 Invariant: what is taken from a response is a function of the samples that the response depends on. Of a jump at the end
 of these, what follows is not known yet; it stands alone if it does so before, by as much as ``EARLY_SHARE``.
@@ -79,6 +80,14 @@ def most_early(after: int) -> int:
     return MOST_EARLY if after >= FINE else 0
 
 
+def counted(others: int, held: int) -> int:
+    """Return for how many a difference near a jump counts, behind ``others`` and then ``held`` equal samples.
+
+    The first may be the other edge of a pulse, or of a signal at the end of its range.
+    """
+    return 1 + 3 * held if others > 0 else 1
+
+
 def beside_jump(after: int) -> tuple[int, int]:
     """Return how many differences before a jump, and after it, go with it: no two jumps share one."""
     before = 2 * after // 5
@@ -92,19 +101,21 @@ def judge_jump(ring: I16, base: int, s: int, jump: int, last: int, after: int, l
     does.
     """
     size, most, most_before = abs(jump), most_others(after, jump, limit), most_early(after)
-    others = early = 0
+    others = early = held = 0  # held: equal samples between two differences
     for k in range(1, BEFORE * after + 1):
         other = abs(difference(ring, base, s - k))
-        others += other > size // SHARE
-        early += other > size // EARLY_SHARE
+        others += counted(others, held) if other > size // SHARE else 0
+        early += counted(early, held) if other > size // EARLY_SHARE else 0
+        held = held + 1 if other == 0 else 0
         if other >= size or (others > most and early > most_before):
             return False, s - 1
-    seen, known = s, min(s + after, last)
+    seen, known, held = s, min(s + after, last), 0
     while seen < known:
         other = abs(difference(ring, base, seen + 1))
         if other > size:
             break
-        others += other > size // SHARE
+        others += counted(others, held) if other > size // SHARE else 0
+        held = held + 1 if other == 0 else 0
         seen += 1
     return seen == s + after and others <= most, seen if early <= most_before else s - 1
 
