@@ -12,9 +12,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import ConfigEntry, ConfigResource  # type: ignore[attr-defined]
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
+from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, OUTPUT, SAMPLES, SETTINGS
 
-_BROKER_CLOCK, _KEPT = "message.timestamp.type=LogAppendTime", "-1"
+_BY_BROKER, _BY_PRODUCER, _KEPT = "LogAppendTime", "CreateTime", "-1"
+_STAMPED = "message.timestamp.type"
 
 
 class Kind(NamedTuple):
@@ -57,8 +58,17 @@ class _Rule(NamedTuple):
 def _clock(topic: str, what: str) -> _Rule:
     follows = f"{what} depends on the producers' clocks"
     return _Rule(
-        topic, "producer clocks", lambda kind: kind.has_broker_clock is False, _BROKER_CLOCK, "CreateTime", follows
-    )
+        topic, "producer clocks", lambda kind: kind.has_broker_clock is False, f"{_STAMPED}={_BY_BROKER}",
+        _BY_PRODUCER, follows,
+    )  # fmt: skip
+
+
+def _times_of_ticks(topic: str) -> _Rule:
+    """Return the rule of a topic whose messages have the time of their tick (``kafka.publishing.torn``)."""
+    return _Rule(
+        topic, "no times of ticks", lambda kind: kind.has_broker_clock, f"{_STAMPED}={_BY_PRODUCER}", _BY_BROKER,
+        "what a broker that fails has left open of a tick that counts as published is lost",
+    )  # fmt: skip
 
 
 def _compacted(topic: str, follows: str) -> _Rule:
@@ -75,6 +85,7 @@ _RULES = (
     _clock(SAMPLES, "the latency, what is scored, and when limits change,"),
     _clock(SETTINGS, "when limits change"),
     _clock(ACKS, "for which alert an acknowledgement holds"),
+    *map(_times_of_ticks, OUTPUT),
     _compacted(
         SAMPLES,
         "the broker removes older samples of each stream, so what a monitor reads after an outage, and a replay, have "
@@ -128,7 +139,7 @@ def _kind(answer: Future[Mapping[str, ConfigEntry]], timeout_s: float) -> Kind:
         settings = {name: str(entry.value) for name, entry in answer.result(timeout_s).items()}
         policy = settings["cleanup.policy"]
         is_kept = settings["retention.ms"] == settings["retention.bytes"] == _KEPT
-        stamped = settings["message.timestamp.type"] == "LogAppendTime"
+        stamped = settings[_STAMPED] == _BY_BROKER
     except (KafkaException, TimeoutError, KeyError):
         return Kind()
     return Kind(stamped, "compact" in policy, "delete" in policy and not is_kept, policy)

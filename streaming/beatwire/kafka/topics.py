@@ -4,7 +4,7 @@ In: a cluster. Out: answers, or a one-line error. No state: each function opens 
 connection of its own. What the topics contain is in the table of `beatwire.wire`.
 
 ``ecg.samples``, ``ecg.settings`` and ``ecg.acks`` are stamped with the broker's clock (LogAppendTime): the arrival time
-of a message is the time at which the broker received it.
+of a message is the time at which the broker received it. What the monitor writes has the times of its ticks.
 """
 
 import time
@@ -32,26 +32,24 @@ _TRANSIENT = {  # errors of a broker that starts, or moves a partition or a grou
 _RETRY_S = 0.05
 _MAX_MESSAGE_BYTES = str(16 << 20)  # the monitor, not the broker, rejects messages that are too long, with a reason
 _DAY_MS = str(24 * 3600 * 1000)  # a segment is compacted when it is complete
+_OF_BROKER = {"message.timestamp.type": "LogAppendTime"}
+_OF_TICKS = {"message.timestamp.type": "CreateTime"}  # which a broker may have another default for
 # Topic -> its settings where they differ from the broker's; the order is that of creation.
 TOPICS: Mapping[str, Mapping[str, str]] = {
-    SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
-    BEATS: {},
+    SAMPLES: _OF_BROKER | {"max.message.bytes": _MAX_MESSAGE_BYTES},
+    BEATS: _OF_TICKS,
     # The monitor publishes tombstones of alerts that have ended; an acknowledgement is in its alert within a second.
-    ALERTS: {"cleanup.policy": "compact", "segment.ms": _DAY_MS},
+    ALERTS: _OF_TICKS | {"cleanup.policy": "compact", "segment.ms": _DAY_MS},
     ACKS: {
         "cleanup.policy": "compact,delete",
-        "message.timestamp.type": "LogAppendTime",
+        **_OF_BROKER,
         "retention.ms": str(7 * 24 * 3600 * 1000),
         "segment.ms": _DAY_MS,
     },
     # A successor replays two minutes, by the limits that were in force then: older ones stay for a while.
-    SETTINGS: {
-        "cleanup.policy": "compact",
-        "message.timestamp.type": "LogAppendTime",
-        "min.compaction.lag.ms": str(30 * 60 * 1000),
-    },
-    AUDIT: {"retention.ms": "-1"},
-    DEAD_LETTERS: {"max.message.bytes": _MAX_MESSAGE_BYTES},
+    SETTINGS: {"cleanup.policy": "compact", **_OF_BROKER, "min.compaction.lag.ms": str(30 * 60 * 1000)},
+    AUDIT: _OF_TICKS | {"retention.ms": "-1"},
+    DEAD_LETTERS: _OF_TICKS | {"max.message.bytes": _MAX_MESSAGE_BYTES},
 }
 
 

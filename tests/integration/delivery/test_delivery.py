@@ -32,7 +32,7 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
         sender = sink._output.sender
         producer = sender.producer
         producer.begin_transaction()
-        sender.send_all(beats(b"open"))
+        sender.send_all(beats(b"open"), time.time_ns() // 1_000_000)
         producer.flush()
         with pytest.raises(FatalError, match=r"to its end; got nothing for 1 s"):
             values_in_time(kafka, names.BEATS, 1.0)

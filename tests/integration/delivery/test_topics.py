@@ -47,11 +47,15 @@ def test_missing_topics_of_others_are_named_without_that_command(kafka):
     assert re.search(r"got a broker with \d+ other topics$", str(error.value))
 
 
-@pytest.mark.parametrize("name", [names.SAMPLES, names.SETTINGS, names.ACKS])
-def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, monkeypatch, caplog, name):
-    without = dict(topics.TOPICS[name])
-    del without["message.timestamp.type"]
-    monkeypatch.setitem(topics.TOPICS, name, without)
+@pytest.mark.parametrize(
+    ("name", "expected", "got"),
+    [(name, "LogAppendTime", "CreateTime") for name in (names.SAMPLES, names.SETTINGS, names.ACKS)]
+    + [(names.BEATS, "CreateTime", "LogAppendTime")],
+)
+def test_a_monitor_says_that_a_topic_has_the_times_of_another_clock(
+    bare_kafka, monkeypatch, caplog, name, expected, got
+):
+    monkeypatch.setitem(topics.TOPICS, name, {**topics.TOPICS[name], "message.timestamp.type": got})
     topics.create_topics(bare_kafka.cluster)
     caplog.set_level("WARNING", "beatwire")
     opened, admin = list[AdminClient](), Cluster.admin
@@ -59,7 +63,7 @@ def test_a_monitor_says_that_a_topic_carries_its_producers_clocks(bare_kafka, mo
     check_kinds(bare_kafka.cluster)
     assert len(opened) == 1, "a client for each topic connects, and is waited for, twice"
     (said,) = caplog.messages
-    assert said.startswith(f"{name}: expected message.timestamp.type=LogAppendTime; got CreateTime: ")
+    assert said.startswith(f"{name}: expected message.timestamp.type={expected}; got {got}: ")
 
 
 EXPECTED_OF_OTHERS = {

@@ -61,7 +61,8 @@ class Acknowledging:
         self.broker, self.waiting, self.refused = broker, list[bytes](), False
         self.producer = SimpleNamespace(flush=self._acknowledge)
 
-    def send_all(self, outgoing: Sequence[Outgoing]) -> None:
+    def send_all(self, outgoing: Sequence[Outgoing], sent_ms: int) -> None:
+        assert sent_ms > 0, "alerts have it as a header"
         self.waiting += [value for messages in outgoing for value in messages.values]
 
     def _acknowledge(self, _: float) -> None:

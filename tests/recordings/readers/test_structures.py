@@ -204,3 +204,11 @@ def test_leads_and_moments_of_packets_are_not_taken_for_each_other(
         recording = read_recording(path)
         assert (recording.rate_hz, len(recording.leads)) == (RATE_HZ, leads)
         np.testing.assert_allclose(recording.samples * recording.uv_per_unit / 1000, mv, atol=0.01)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_numbers_that_are_called_as_the_signal_within_a_structure_do_not_replace_it(
+    tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    path = written(tmp_path_factory, kind, {"rec": {"ECG": MV}, "ECG": np.array([1.0, 2.0, 3.0]), "fs": RATE_HZ})
+    assert read_recording(path).samples.shape == (1, len(MV))

@@ -84,13 +84,13 @@ class Sender:
         self.is_permanent = False
         self.producer = self._open(settings or {})
 
-    def send_all(self, outgoing: Sequence[Outgoing], sent_ms: int = 0) -> None:
+    def send_all(self, outgoing: Sequence[Outgoing], sent_ms: int) -> None:
         """Queue the messages of a tick.
 
         Parameters
         ----------
         sent_ms
-            What they have as timestamp, milliseconds since 1970, and those with another one in a header; 0: the time.
+            What they have as timestamp, milliseconds since 1970, and those with another one in a header.
 
         Raises
         ------

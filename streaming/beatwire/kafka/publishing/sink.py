@@ -138,7 +138,7 @@ class Sink:
             The broker refuses a message, or is away for too long.
         """
         if isinstance(self._output, Sender):
-            self._output.send_all(outgoing)
+            self._output.send_all(outgoing, time.time_ns() // 1_000_000)
             flush_until(self._output, self._stop)
             source.commit(positions)
             return

@@ -130,7 +130,8 @@ def recording_of_arrays(
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
-    short = short_paths(n for n, a in arrays.items() if a.size > MAX_LEADS)
+    small = [n for n, a in arrays.items() if a.size <= MAX_LEADS]
+    short = short_paths((n for n in arrays if n not in small), small)
     column = ",".join(short.get(one.strip(), one) for one in column.split(",")) if column else column
     named = {short.get(n, n): a for n, a in arrays.items()}
     numeric = {n: np.squeeze(a) for n, a in named.items() if a.dtype.kind in "iuf" and a.size > 1}

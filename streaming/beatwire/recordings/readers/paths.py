@@ -21,17 +21,21 @@ def telling(name: str) -> str:
     return next((part for part in reversed(outer) if meaning(part) is Meaning.LEAD or is_quantity(part)), last)
 
 
-def short_paths(names: Iterable[str]) -> dict[str, str]:
+def short_paths(names: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
     """Return names that begin with the part that says what an array holds, or whole ones where two would be the same.
+
+    ``others`` are names that stay as they are.
 
     >>> short_paths(["rec.ECG.x", "rec.ppg.x", "rec.t"]), short_paths(["a.x", "b.x"])
     ({'rec.ECG.x': 'ECG.x', 'rec.ppg.x': 'ppg.x', 'rec.t': 't'}, {'a.x': 'a.x', 'b.x': 'b.x'})
+    >>> short_paths(["rec.ECG"], ["ECG"])
+    {'rec.ECG': 'rec.ECG'}
     """
     short = {}
     for name in names:
         parts = name.split(".")
         short[name] = ".".join(parts[len(parts) - 1 - parts[::-1].index(telling(name)) :])
-    found = list(short.values())
+    found = [*short.values(), *others]
     return {name: path if found.count(path) == 1 else name for name, path in short.items()}
 
 
