@@ -1,6 +1,7 @@
 """Rates that nobody states, from packets that come late, at once, twice or seldom; and counts of two devices."""
 
 import itertools
+import math
 import random
 from collections import deque
 from dataclasses import replace
@@ -146,3 +147,24 @@ def test_counts_of_two_devices_that_take_turns_are_never_one_stream(
 
     with pytest.raises(UserError, match="expected the count of one device; got two"):
         deque(map(send, [False] * alone + turns), maxlen=0)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    rate_hz=st.sampled_from([100.0, 125.0, 128.0, 200.0, 250.0, 256.0, 300.0, 360.0, 500.0, 512.0, 1000.0]),
+    tick_s=st.sampled_from([0.004, 0.008, 0.01, 1 / 64, 0.016, 0.02, 0.05]), size=st.sampled_from([1, 2, 5, 8, 10, 25]),
+    phase=st.floats(0, 1), together=st.booleans(),
+)  # fmt: skip
+def test_packets_that_are_read_at_the_ticks_of_a_timer_show_their_rate_and_no_holes(
+    rate_hz: float, tick_s: float, size: int, phase: float, together: bool
+) -> None:
+    placer = Placer(Description("x"))
+    sent = [packet(k, size, 0.0) for k in range(round(12 * rate_hz / size))]
+    ticks = [math.ceil(k * size / rate_hz / tick_s + phase) for k in range(1, len(sent) + 1)]
+    for tick, of in itertools.groupby(zip(ticks, sent, strict=True), key=lambda one: one[0]):
+        samples = [one.samples for _, one in of]
+        for part in [np.concatenate(samples, axis=1)] if together else samples:
+            placer.place(Packet(part, NOW_S + tick_s * tick))
+    placer.close(ended=True)
+    assert placer.rate_hz is not None
+    assert (abs(placer.rate_hz / rate_hz - 1) < 0.01, placer.seen.missing) == (True, 0)

@@ -23,6 +23,7 @@ _UNSURE = 0.005  # by which late packets may change a rate: 250 and 256 Hz are t
 _COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
 _LARGEST = 1 << 52  # samples from the first count to the last
 _JUMP_S, _JUMP_STEPS = 1.0, 20.0  # a time that jumps by more, in seconds and in steps, may be damaged
+_FEWEST_TICKS, _TICK, _MOST_EVEN = 5, 1.1, 0.9  # steps that are longer; of the tick; of the arrivals
 _OTHER = 0.03  # so far from the stated rate is another one
 
 
@@ -76,8 +77,27 @@ def _measured(described: Description, packets: Sequence[Packet]) -> tuple[float,
         raise _unknown(where, str(error)) from None
     if position is not None:
         firsts = position[np.cumsum(sizes) - sizes]
+        if not has_times and (even_hz := _without_loss(np.array(sizes), seconds, firsts, hz)) is not None:
+            return check_rate(where, even_hz), ends
         ends = ends[0] + np.append(firsts, position[-1] + 1) if not has_times else firsts + sizes
     return hz, ends
+
+
+def _without_loss(sizes: I64, seconds: F64, firsts: I64, hz: float) -> float | None:
+    """Return the rate of arrivals that are as even without the samples that seem to be missing; None if they are not.
+
+    Where packets are read at the ticks of a timer, some steps are a tick longer. What is lost is lost at random: then
+    the arrivals leave an even line by more than a loss.
+    """
+    lost, steps_s = np.diff(firsts) - sizes[:-1], np.diff(seconds)
+    if (lost > 0).sum() < _FEWEST_TICKS:
+        return None
+    at = np.cumsum(sizes) - sizes
+    tick_s = max(float(np.median(lost[lost > 0])) / hz, float(np.median(steps_s[steps_s > 0])))
+    even_hz = _earliest_hz(at, seconds)
+    late_s = seconds - at / even_hz
+    is_even = float(np.mean(late_s - late_s.min() <= _TICK * tick_s)) >= _MOST_EVEN
+    return nominal_rate(even_hz, tick_s / float(seconds[-1])) if is_even else None
 
 
 def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None:
