@@ -71,10 +71,10 @@ def columns_of(source: Any) -> Columns:
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         names = [_name_of(name) for name in source.columns]
         return _table(names, [source.iloc[:, k] for k in range(len(names))], source)
+    if getattr(getattr(source, "dtype", None), "names", None):
+        source = fields_of(source)
     if isinstance(source, Mapping):
         return _table([str(name) for name in source], [_flat(values) for values in source.values()])
-    if getattr(getattr(source, "dtype", None), "names", None):
-        return _table(list(source.dtype.names), [_flat(source[name]) for name in source.dtype.names])
     if hasattr(source, "iloc") and hasattr(source, "index"):
         values, kind = _column(source)
         name = "" if source.name is None else str(source.name)
@@ -201,15 +201,13 @@ def _series(column: pd.Series) -> tuple[Any, str]:
         return found.to_numpy(np.float64), ""
     if isinstance(plain.iloc[0], list | tuple | np.ndarray):
         return None, "lists"
-    seconds = seconds_of(plain.astype(str))
-    return (None, "text") if seconds is None else (seconds, "s")
+    return (None, "text") if (seconds := seconds_of(plain.astype(str))) is None else (seconds, "s")
 
 
 def _index(table: Any) -> tuple[Any, str, str]:
     """Return the index of a table as numbers, its name and its kind; None if it only numbers the rows."""
     index = getattr(table, "index", None)
-    if isinstance(index, pd.MultiIndex):
-        index = _level(index)
+    index = _level(index) if isinstance(index, pd.MultiIndex) else index
     if index is None or type(index).__module__.startswith("cudf") or isinstance(index, pd.RangeIndex):
         return None, "", ""
     values, kind = _column(index.to_series().reset_index(drop=True))
@@ -242,8 +240,7 @@ def _table(names: list[str], written: list[Any], source: Any = None) -> Columns:
     if not names:
         raise UserError("table: expected a column of numbers; it has no column")
     found = [_column(column) for column in written]
-    index = getattr(source, "index", None)
-    levels: list[Any] = []
+    index, levels = getattr(source, "index", None), list[Any]()
     if isinstance(index, pd.MultiIndex):
         levels = [index.get_level_values(k).to_series() for k in range(index.nlevels)]
     notes = check_rows("table", [*names, *(str(level.name) for level in levels)], [*written, *levels])
@@ -266,6 +263,20 @@ def _checked(columns: Columns, names: list[str]) -> Columns:
     if lengths == {0}:
         raise UserError("array: expected samples; got none")
     return columns
+
+
+def fields_of(table: Any) -> dict[str, Any]:
+    """Return the columns of a structured array: a field with several values in a row is as many columns."""
+    found: dict[str, Any] = {}
+    for name in table.dtype.names:
+        values = table[name]
+        if values.dtype.names:
+            found |= {f"{name}.{key}": column for key, column in fields_of(values).items()}
+        elif values.ndim == 2 and values.shape[1] > 1:
+            found |= {f"{name} {k}": values[:, k] for k in range(values.shape[1])}
+        else:
+            found[name] = values[:, 0] if values.ndim == 2 else values
+    return found
 
 
 def _flat(values: Any) -> Any:

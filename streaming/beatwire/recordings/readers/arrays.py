@@ -6,7 +6,7 @@ for arrays in memory.
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tokenize import TokenError
@@ -21,18 +21,19 @@ from beatwire.recordings.columns.behaviour import RISING, behaviour
 from beatwire.recordings.columns.clocktext import seconds_of
 from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.columns.names import Meaning, is_quantity, meaning
+from beatwire.recordings.columns.tables import fields_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.readers.labchart import of_one_block, signals_of_labchart
 from beatwire.recordings.readers.paths import short_names, short_paths, telling
 from beatwire.recordings.readers.several import one_of_several
 from beatwire.recordings.readers.stated import converted, stated_names, stated_rate, stated_units
+from beatwire.recordings.readers.structures import flat
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording
 from beatwire.recordings.signals import Signals
 
 _MOST = 200  # arrays that are looked at
 _EXAMINED = 200  # texts, whether they are times
 _FEWEST_ROWS = 250  # of a table that would be a recording alone
-_DEEPEST = 3  # structures within structures
 
 
 def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
@@ -86,34 +87,6 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
     return recording_of_arrays(path, dict(flat(chosen)), fs, column, gain)
 
 
-def flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of a file, those within structures by names with a point."""
-    for name, value in values.items():
-        if isinstance(value, dict) and depth < _DEEPEST:
-            yield from flat(value, f"{prefix}{name}.", depth + 1)
-        elif (texts := _texts_of_structures(value)) is not None:
-            yield from ((f"{prefix}{name}.{key}", np.asarray(one, str)) for key, one in texts.items())
-        else:
-            yield f"{prefix}{name}", _stacked(np.asarray(value))
-
-
-def _texts_of_structures(value: Any) -> dict[str, list[str]] | None:
-    """Return the texts that each of several structures has, as labels of channels; None if it is no list of them."""
-    cells = np.ravel(value).tolist() if isinstance(value, np.ndarray) and value.dtype == object else value
-    if not isinstance(cells, list) or len(cells) < 2 or not all(isinstance(one, dict) for one in cells):
-        return None
-    return {key: [one[key] for one in cells] for key in cells[0] if all(isinstance(one.get(key), str) for one in cells)}
-
-
-def _stacked(values: Any) -> Any:
-    """Return an array whose cells are leads of one length as [leads, n]; another array as it is."""
-    if values.dtype != object or not all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values.flat):
-        return values
-    rows = [np.ravel(v) for v in values.flat]
-    are_leads = len({len(row) for row in rows}) == 1 and all(v.size == max(v.shape) for v in values.flat)
-    return np.stack(rows) if are_leads else values
-
-
 def recording_of_arrays(
     path: Path, arrays: Mapping[str, Any], fs: float | None, column: str | None, gain: float | None
 ) -> Recording:
@@ -129,7 +102,11 @@ def recording_of_arrays(
         notes += gain_notes
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
-        return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
+        fields = fields_of(records[0])
+        is_each = len(each) == len(fields) and units is None
+        named = {f"{n} ({unit})": a for (n, a), unit in zip(fields.items(), each, strict=True)} if is_each else {}
+        table = named or (_with_units(fields, each) if units is None and each else {}) or fields
+        return replace(from_array(table, fs, units=units, gain=gain, column=column, where=where), name=path.stem)
     small = [n for n, a in arrays.items() if a.size <= MAX_LEADS]
     short = short_paths((n for n in arrays if n not in small), small)
     column = ",".join(short.get(one.strip(), one) for one in column.split(",")) if column else column
@@ -231,12 +208,20 @@ def _check_that_it_may_be_ecg(where: str, name: str, values: Any, but: Sequence[
 
 
 def _check_that_it_is_one(where: str, arrays: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
-    """Raise UserError if an array of three dimensions holds more numbers than those that would be leads."""
-    most = max((a.size for a in samples.values()), default=0)
+    """Raise UserError if an array of three dimensions holds more numbers than those that would be leads.
+
+    So it does as [recordings, n, 1].
+    """
+    most = max((a.size for n, a in samples.items() if not _is_batch(arrays[n])), default=0)
     for name, a in arrays.items():
-        if a.dtype.kind in "iuf" and np.squeeze(a).ndim > 2 and a.size > most:
+        if a.dtype.kind in "iuf" and _is_batch(a) and a.size > most:
             got = f"{name!r}, of the shape {list(a.shape)}"
             raise UserError(f"{where}: expected one recording, [leads, n]; got {got}: save one recording of it alone")
+
+
+def _is_batch(values: Any) -> bool:
+    """Return True if an array has three dimensions, of which the first is neither that of time nor a single one."""
+    return bool(np.squeeze(values).ndim > 2 or (values.ndim > 2 and 1 < values.shape[0] < max(values.shape)))
 
 
 def _no_clocks(arrays: Mapping[str, Any], clocks: Mapping[str, Any]) -> list[str]:
@@ -294,7 +279,13 @@ def _said(name: str, value: Any) -> str:
 
 
 def _best_named(numeric: dict[str, Any]) -> list[str]:
-    """Return the arrays that are called like a lead; else those that are not called like another quantity; else all."""
+    """Return the arrays that are called like a lead; else those that are not called like another quantity; else all.
+
+    Where only clocks are left, a label, as ``trial`` is one, may be the name of the signals.
+    """
     called = {name: meaning(telling(name)) for name in numeric}
     leads = [name for name, what in called.items() if what is Meaning.LEAD]
-    return leads or [name for name, what in called.items() if what is not Meaning.OTHER] or list(numeric)
+    others = [name for name, what in called.items() if what is not Meaning.OTHER]
+    if others and not leads and all(called[n] is Meaning.TIME or numeric[n].size <= MAX_LEADS for n in others):
+        others = [n for n, what in called.items() if what is Meaning.OTHER and not is_quantity(telling(n))] or others
+    return leads or others or list(numeric)

@@ -21,7 +21,7 @@ from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.names import Meaning, meaning
 from beatwire.recordings.readers.arrays import recording_of_arrays
 from beatwire.recordings.readers.fhir import signals_of
-from beatwire.recordings.readers.objects import counted, turned, with_leads
+from beatwire.recordings.readers.objects import counted, moments_of, turned, with_leads
 from beatwire.recordings.readers.paths import short_names
 from beatwire.recordings.readers.several import channels_of, check_packets, one_of_several
 from beatwire.recordings.readers.stated import converted, stated_rate, stated_units
@@ -184,7 +184,7 @@ def _of_rows(where: str, rows: list[dict[str, Any]], facts: dict[str, Any]) -> p
     same = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows)}
     facts |= {name: value for name, value in same.items() if isinstance(value, int | float | str)}
     leads = next((v for n, v in same.items() if isinstance(v, list) and v and isinstance(v[0], str)), None)
-    moments = turned(where, rows, leads)
+    moments = turned(where, rows, leads) | moments_of(rows, [*first])
     rows = [with_leads(where, row, leads, moments) for row in rows]
     lists = [name for name, value in rows[0].items() if isinstance(value, list)]
     if not lists and len(rows) == 1:

@@ -4,6 +4,7 @@ Groups are structures, references to what MATLAB keeps aside are cells; what att
 texts beside the samples. Links to other files are not followed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,19 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.readers.arrays import flat, recording_of_arrays
+from beatwire.recordings.readers.arrays import recording_of_arrays
 from beatwire.recordings.readers.labchart import signals_of_labchart
 from beatwire.recordings.readers.nwb import signals_of_nwb
 from beatwire.recordings.readers.several import one_of_several
+from beatwire.recordings.readers.structures import flat
 from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
 
 _MOST = 500  # datasets that are looked at
 _MOST_BYTES = 1 << 32
 _DEEPEST = 6
+_MISSING = ("_FillValue", "missing_value")
+_PACKED = ("scale_factor", "add_offset", *_MISSING)  # of netCDF
 
 
 @dataclass(slots=True)
@@ -84,9 +88,22 @@ def _tree(where: str, group: Any, read: _Read, depth: int) -> dict[str, Any]:
         is_reference = h5py.check_ref_dtype(one.dtype) is not None
         value = _cells(where, one, read) if is_reference else _values(where, one, read)
         if value is not None:
-            found[name] = value
-            found |= {f"{name}.{key}": value for key, value in _attributes(one).items()}
+            stated = _attributes(one)
+            found[name] = _unpacked(value, stated)
+            found |= {f"{name}.{key}": value for key, value in stated.items() if key not in _PACKED}
     return found
+
+
+def _unpacked(values: Any, stated: Mapping[str, Any]) -> Any:
+    """Return an array that is packed by the rules of netCDF as it was before: the number for no value is NaN."""
+    numbers = {key: float(stated[key]) for key in _PACKED if np.size(stated.get(key, "")) == 1 and key in stated}
+    if not numbers or getattr(values, "dtype", np.dtype(object)).kind not in "iuf":
+        return values
+    scale, offset = numbers.get("scale_factor", 1.0), numbers.get("add_offset", 0.0)
+    missing = [numbers[key] for key in _MISSING if key in numbers]
+    if (scale, offset) == (1.0, 0.0) and not np.isin(values, missing).any():
+        return values
+    return np.where(np.isin(values, missing), np.nan, values * scale + offset)
 
 
 def _cells(where: str, dataset: Any, read: _Read) -> Any:

@@ -8,6 +8,8 @@ from beatwire.errors import UserError
 from beatwire.recordings.columns.names import is_time_name
 from beatwire.recordings.record import MAX_LEADS
 
+_LARGER = 1.5  # than the steps of one lead are those to another one
+
 
 def counted(columns: dict[str, list[Any]], lengths: list[int], samples: list[str]) -> dict[str, list[Any]]:
     """Return the columns of packets, in which a number of each packet, or of its first sample, counts."""
@@ -66,11 +68,32 @@ def _steps(lists: list[Any], axis: int) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
+def moments_of(rows: list[dict[str, Any]], lists: list[str]) -> set[str]:
+    """Return the names of lists in rows of which each is a moment: its few numbers are leads, not samples of one.
+
+    From row to row they change less than within a row.
+
+    >>> moments_of([{"x": [1, 50]}, {"x": [2, 51]}, {"x": [3, 52]}], ["x"])
+    {'x'}
+    """
+    found = set()
+    for name in lists:
+        written = [row.get(name) for row in rows]
+        lengths = {len(one) if isinstance(one, list) else 0 for one in written}
+        if len(lengths) == 1 and 1 < lengths.pop() <= MAX_LEADS:
+            within, between = (_steps([written], axis) for axis in (2, 1))
+            found |= {name} if within > _LARGER * between > 0 else set()
+    return found
+
+
 def with_leads(where: str, row: dict[str, Any], leads: list[str] | None, moments: set[str]) -> dict[str, Any]:
     """Return a packet whose list of lists of samples, one a lead or one a moment, is a list a lead; texts left out."""
     found: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, list) and value and isinstance(value[0], list):
+        if isinstance(value, list) and name in moments and not isinstance(value[0], list):
+            names = leads if leads and len(leads) == len(value) else [f"{name} {k}" for k in range(len(value))]
+            found |= dict(zip(names, value, strict=True))
+        elif isinstance(value, list) and value and isinstance(value[0], list):
             count, length = len(value), len(value[0])
             if count == length or min(count, length) > MAX_LEADS or any(len(one) != length for one in value):
                 raise UserError(f"{where}: expected a list for each lead in {name!r}; got {count} lists of {length}")

@@ -128,8 +128,8 @@ def channels_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
             continue
         rest = {str(row[key]): {name: value for name, value in row.items() if name != key} for row in rows}
         leads = [one for one, of in zip(rest.values(), called, strict=True) if of is Meaning.LEAD]
-        own = {name for name, value in leads[0].items() if _OWN.fullmatch(name) and not isinstance(value, list)}
-        has_samples = all(any(isinstance(value, list) for value in one.values()) for one in rest.values())
+        own = {name for name, value in leads[0].items() if _OWN.fullmatch(name) and not np.ndim(value)}
+        has_samples = all(any(map(np.ndim, one.values())) for one in rest.values())
         if has_samples and all(one.get(name) == leads[0][name] for one in leads for name in own):
             return rest
     return None

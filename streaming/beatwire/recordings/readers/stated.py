@@ -24,19 +24,22 @@ _OWN = re.compile(rf"{_RECORDING}(?:{_SAMPLING}|rate(?:_hz)?|freq|frequency|hz|h
 _ANY = re.compile(rf"(?:.*[_ ])?(?:{_SAMPLING})", re.IGNORECASE)  # of another time, or another signal
 _RATE = re.compile(r"(?:e[ck]g[_ ])?rate", re.IGNORECASE)  # or that of the heart, up to 250 a minute
 _HEART_HZ, _USUAL_HZ = 250.0, (50.0, 64.0, 100.0, 125.0, 128.0, 130.0, 200.0)
-_INTERVAL = re.compile(r"(?:.*_)?(?:dt|delta_?t|samp\w*_?(?:interval|period))|interval", re.IGNORECASE)  # s
+_INTERVAL = re.compile(r"(?:.*_)?(?:dt|delta_?t|t_?s|samp\w*_?(?:interval|period))|interval", re.IGNORECASE)  # s
 _DURATION = re.compile(rf"{_RECORDING}duration(?:_?s(?:ec(?:onds)?)?)?", re.IGNORECASE)  # s
 _ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
 _LEADS = re.compile(
     r"(?:.*_)?(?:leads?|channels?|(?:lead|channel|ch|sig|signal|column)_?(?:names?|labels?))", re.IGNORECASE
 )
 _NAMES = re.compile(
-    r"(?:names?|labels?|titles?)(?:_block\d+)?", re.IGNORECASE
+    r"(?:names?|labels?|titles?|axis0|block0_items)(?:_block\d+)?", re.IGNORECASE
 )  # of several leads; one may be a person's
 _FACTOR = re.compile(
     rf"{_RECORDING}(?:adc_?|digital_?)?(?:gain|resolution|sensitivity|scale|lsb(?:_?[mun]v)?)s?", re.IGNORECASE
 )
-_UNITS = re.compile(rf"{_RECORDING}units?(?:_block\d+)?", re.IGNORECASE)
+_UNITS = re.compile(rf"{_RECORDING}(?:chan)?units?(?:_block\d+)?", re.IGNORECASE)
+
+
+_OF_TIME = {"hz", *PER_SECOND}  # of a rate, or of a clock
 
 
 def stated_rate(where: str, arrays: Mapping[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
@@ -122,8 +125,8 @@ def stated_units(arrays: Mapping[str, Any]) -> list[str]:
             holder in arrays
             and (np.size(arrays[holder]) < 2 or meaning(_last(holder)) in (Meaning.OTHER, Meaning.TIME))
         )
-        if _UNITS.fullmatch(_last(name)) and not is_of_other:
-            texts += _texts(a)
+        own = _texts(a) if _UNITS.fullmatch(_last(name)) and not is_of_other else []
+        texts += own if len(own) > 1 or not {*map(canonical_unit, own)} <= _OF_TIME else []
     units = ["adc" if is_unscaled(canonical_unit(text)) else text for text in texts]
     if any(uv_per_unit_of(unit) == 0 and unit != "adc" for unit in units):
         return []
@@ -138,7 +141,10 @@ def stated_conversion(arrays: Mapping[str, Any]) -> float | None:
 
 def stated_factors(arrays: Mapping[str, Any]) -> dict[str, list[float]]:
     """Return the different numbers that are called like a factor of samples, and are not 1, by their names."""
-    found = {_last(n): _numbers(a) for n, a in arrays.items() if _FACTOR.fullmatch(_last(n))}
+    found: dict[str, list[float]] = {}
+    for n, a in arrays.items():
+        if _FACTOR.fullmatch(_last(n)):
+            found.setdefault(_last(n), []).extend(_numbers(a))
     known = {n: list(dict.fromkeys(several)) for n, several in found.items()}
     return {n: several for n, several in known.items() if any(one not in (0.0, 1.0) for one in several)}
 
@@ -169,8 +175,10 @@ def _is_whole(values: Any) -> bool:
 def stated_names(arrays: Mapping[str, Any], count: int) -> list[str] | None:
     """Return the names of so many leads that a file holds; None if it holds none."""
     for name, a in arrays.items():
-        of = (_LEADS, _NAMES) if count > 1 else (_LEADS,)
-        if any(one.fullmatch(_last(name)) for one in of) and len(found := _texts(a)) == count:
+        found = _texts(a)
+        is_told = count > 1 or all(meaning(one) is Meaning.LEAD for one in found)
+        of = (_LEADS, _NAMES) if is_told else (_LEADS,)
+        if any(one.fullmatch(_last(name)) for one in of) and len(found) == count:
             return found
     return None
 
