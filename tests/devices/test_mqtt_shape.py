@@ -52,3 +52,20 @@ def test_a_list_of_all_leads_at_one_moment_is_a_moment() -> None:
         [2, 5],
         [3, 6],
     ]
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(leads=st.integers(2, 12), by_moment=st.booleans(), inner=st.booleans(), is_stated=st.booleans())
+def test_a_list_of_unnamed_leads_at_one_moment_in_each_message_is_said(
+    leads: int, by_moment: bool, inner: bool, is_stated: bool
+) -> None:
+    rows = (
+        (UV[:leads] + 700 * (np.arange(leads) % 2)[:, None]).T
+        if by_moment
+        else UV[0][: 3000 // leads * leads].reshape(-1, leads)
+    )
+    decoder = Decoder(parse_address("mqtt://h/t/+?rate=250" + ("&lists=moments" if is_stated else "")), Options())
+    for row in rows[:1200].tolist():
+        found = decoder.packet("t/1", json.dumps({"samples": [row] if inner else row}).encode(), 0.0).samples
+        assert found.shape == ((leads, 1) if is_stated else (1, leads))
+    assert any("one list a moment? (lists=moments" in note for note in decoder.notes) is (by_moment and not is_stated)

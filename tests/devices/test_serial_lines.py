@@ -7,7 +7,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire_producers.devices.readers import serial_port
-from beatwire_producers.devices.readers.serial_lines import Lines, is_row
+from beatwire_producers.devices.readers.serial_lines import Lines, has_names, is_row
 from beatwire_producers.devices.sources import Options
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,3 +121,19 @@ def test_seconds_and_their_parts_place_lines_together(unit: str, start: int, nam
     assert reader._learn("serial:/dev/x", lines, f"{name},{unit},ecg_mV").leads == ("ecg_mV",)
     packets = list(reader._packets_of(lines, 0.0))
     assert [packet.time_s for packet in packets] == pytest.approx([ticks[k] / per for k in ([0, 400] if lost else [0])])
+
+
+@given(
+    separator=st.sampled_from([",", ", ", ";", "\t", " | "]),
+    lead=st.sampled_from(["ECG (mV)", "Lead II [mV]", "ecg_mV"]),
+    rate=st.sampled_from(["Heart Rate", "HR (bpm)", "pulse rate", "skin temp"]), at_end=st.booleans(),
+)  # fmt: skip
+def test_names_with_blanks_in_them_say_what_columns_are(separator: str, lead: str, rate: str, at_end: bool) -> None:
+    before = separator.join(["time (ms)", lead, rate])
+    assert has_names(before)
+    values = enumerate(MV[0].tolist())
+    lines = [separator.join([f"{4 * k}", f"{v:.4f}", f"{72 + (k // 50) % 3}"]) + ";" * at_end for k, v in values]
+    reader = serial_port.SerialReader("/dev/x", 115_200, Options())
+    described = reader._learn("serial:/dev/x", lines, before)
+    assert (described.leads, described.uv) == ((lead.split(" (")[0].split(" [")[0],), 1000.0)
+    assert reader._clock == (0, 1000.0)

@@ -65,6 +65,7 @@ class Shapes:
         self._lists, self._note = lists, note
         self._by_moment: set[str] = set()
         self._readings: dict[str, Readings] = {}  # of streams
+        self._last: dict[str, Any] = {}  # the samples of their last messages
 
     def of_leads(self, stream: str, samples: Any, stated: int) -> Any:
         """Return samples [leads, n]; ``stated`` is the number of leads that have names, 0 if none has.
@@ -81,15 +82,24 @@ class Shapes:
             self._note(f"{stream}: {lists} lists of {values} are taken as moments of {values} leads")
         if stream in self._by_moment:
             return samples.T
-        if min(lists, values) > 1:
+        if min(lists, values) > 1 or (not stated and 1 < values <= MAX_LEADS):
             self._judge(stream, samples)
         return samples
 
     def _judge(self, stream: str, samples: Any) -> None:
-        """Note that lists seem to be moments: the first samples change less from list to list than along one."""
+        """Note that lists seem to be moments: the first samples change less from list to list than along one.
+
+        A list alone is compared with that of the message before.
+        """
+        before, self._last[stream] = self._last.get(stream), samples
+        several = samples
+        if len(samples) == 1:
+            if before is None or before.shape != samples.shape:
+                return
+            several = np.concatenate([before, samples])
 
         def change(lists: str) -> float:
-            steps = np.diff(samples.astype(float), axis=1 if lists == LEADS else 0)
+            steps = np.diff(several.astype(float), axis=1 if lists == LEADS else 0)
             return float(np.nansum(np.abs(steps)) / steps.size)
 
         readings = self._readings.setdefault(stream, Readings((LEADS, MOMENTS), _ROUGHER))

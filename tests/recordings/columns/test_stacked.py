@@ -99,6 +99,28 @@ def test_rows_of_several_recordings_are_said(tmp_path: Path, name: str, values: 
     assert said in as_recording(table, fs=250).notes
 
 
+@settings(deadline=None, max_examples=draws(40))
+@given(
+    name=st.sampled_from(["patient", "Patient ID", "subject", "record", "device_id", "ID", "file"]),
+    values=st.sampled_from([["P01", "P02"], [1, 2], ["a", "b", "c"]]), size=st.sampled_from([1, 2, 7, 50, 250]),
+    has_time=st.booleans(), kind=st.sampled_from(["csv", "frame"]),
+)  # fmt: skip
+def test_rows_of_several_recordings_that_take_turns_are_refused(
+    name: str, values: list[object], size: int, has_time: bool, kind: str
+) -> None:
+    parts = [(k, v, at) for at in range(0, N - size + 1, size) for k, v in enumerate(values)]
+    label = np.repeat(np.array([v for _, v, _ in parts], object), size)
+    rows = np.concatenate([MV[k, at : at + size] for k, _, at in parts])
+    table = pd.DataFrame({name: label, "ecg": rows})
+    if has_time:
+        table.insert(0, "time", np.concatenate([TIME[at : at + size] for _, _, at in parts]))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.csv"
+        table.to_csv(path, index=False)
+        with pytest.raises(UserError, match=f"expected rows of one recording; got those of {len(values)}, by column "):
+            as_recording(table.infer_objects() if kind == "frame" else path, fs=None if has_time else 250)
+
+
 def test_an_index_of_times_that_falls_is_refused_with_a_rate_too() -> None:
     table = pd.DataFrame({"II": MV[0]}, index=pd.Index(TIME, name="time"))
     with pytest.raises(UserError, match="expected times that rise in column 'time'; got"):

@@ -58,7 +58,7 @@ class Lines:
         rows = [row for line in lines if (row := self.cells(line)) != [OFF]]
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
         labels = (self._labels(line) for line in reversed(lines))
-        named = next(filter(None, labels), []) or self.cells(before)
+        named = next(filter(None, labels), []) or _names_in(before)
         self.names = named if len(named) == width else []
         return self.numbers([row for row in rows if len(row) == width], width)
 
@@ -100,9 +100,23 @@ def is_row(line: str) -> bool:
 
 
 def has_names(line: str) -> bool:
-    """Return True if a line can be one of names: words, none of which is a number."""
-    cells = Lines().cells(line)
+    """Return True if a line can be one of names: words, none of which is a number.
+
+    >>> has_names("time, ecg (mV), Heart Rate"), has_names("12, ecg")
+    (True, False)
+    """
+    cells = _names_in(line)
     return bool(cells) and cells != [OFF] and all(re.match(r"[^\W\d]", cell) for cell in cells)
+
+
+def _names_in(line: str) -> list[str]:
+    """Return the names of a line, which may have blanks within them where another sign parts them.
+
+    >>> _names_in("time; ecg (mV); Heart Rate;"), _names_in("t ecg resp")
+    (['time', 'ecg (mV)', 'Heart Rate'], ['t', 'ecg', 'resp'])
+    """
+    plain = line.strip().strip(",;|")
+    return [cell for cell in re.split(r"\s*[,;|\t]\s*" if re.search(r"[,;|\t]", plain) else r"\s+", plain) if cell]
 
 
 def _joined(line: str) -> str:

@@ -2,7 +2,7 @@
 
 In:  the columns of a table as they were read, and their names
 Out: an error for rows of several leads, which no column of numbers tells apart, and for rows that hold the samples of a
-     recording; a note for rows of several recordings
+     recording, or of several that take turns; a note for rows of several recordings one after the other
 
 A column tells the rows of leads apart if its values are names of leads and signals, if it is called like a lead or a
 channel and has few values, or if its values take turns row by row and another column is the same in each turn, as a
@@ -27,6 +27,7 @@ _LEADS = {
 _RECORDINGS = {
     "subject", "subjectid", "subj", "patient", "patientid", "participant", "participantid", "person", "personid",
     "record", "recordid", "recordname", "recording", "recordingid", "file", "filename", "study", "studyid", "ecgid",
+    "id", "device", "deviceid", "devicename", "serialnumber", "mac", "macaddress", "bed", "bedid",
 }  # fmt: skip
 _FEWEST_ROWS = 20
 _FEWEST_SAMPLES = 50  # in one cell: a second at the lowest rate
@@ -34,6 +35,7 @@ _MOST_VALUES = 64
 _EXAMINED = 4096  # rows that show whether a column has few values
 _RARELY = 0.02  # of the rows: a recording lasts longer
 _SELDOM = 0.1  # of the rows: what a column called like a lead does not exceed, if it is no signal
+_AGAIN = 2  # times that each recording begins: then their rows take turns
 _FILLED = 0.9  # of the rows have a label; a remark stands in few
 _SHOWN = 4  # values in a message
 
@@ -51,7 +53,7 @@ def check_rows(where: str, names: Sequence[str], columns: Sequence[Any]) -> tupl
     Raises
     ------
     UserError
-        There is a row for each lead, or for each recording.
+        There is a row for each lead, or for each recording, or rows of several recordings take turns.
 
     >>> check_rows("x.csv", ["subject", "ecg"], [np.repeat([1.0, 2.0], 100), np.zeros(200)])
     ("column 'subject' changes 1 time: the rows of 2 are read as one recording",)
@@ -71,14 +73,16 @@ def check_rows(where: str, names: Sequence[str], columns: Sequence[Any]) -> tupl
         if called in _RECORDINGS:
             codes, values = _coded(column)
             changes = int(np.count_nonzero(np.diff(codes)))
+            if 1 < len(values) <= _MOST_VALUES and changes > _AGAIN * len(values) and _is_filled(codes):
+                got = f"those of {len(values)}, by column {name!r} ({_listed(values)})"
+                raise UserError(f"{where}: expected rows of one recording; got {got}: give one recording of it")
             if 0 < changes < _RARELY * len(codes):
                 times = f"{changes} time{'s'[: changes > 1]}"
                 notes.append(f"column {name!r} changes {times}: the rows of {len(values)} are read as one recording")
         elif (is_text or called in _LEADS or _turn(column) is not None) and _has_few_values(column):
             codes, values = _coded(column)
             if _tells_leads_apart(name, called in _LEADS, is_text, codes, values, column, columns):
-                shown = ", ".join(map(_shown, values[:_SHOWN])) + (", ..." if len(values) > _SHOWN else "")
-                got = f"a row for each, by column {name!r} ({shown})"
+                got = f"a row for each, by column {name!r} ({_listed(values)})"
                 raise UserError(f"{where}: expected a column for each lead; got {got}: bring it to columns (pivot)")
     return tuple(notes)
 
@@ -104,8 +108,7 @@ def _tells_leads_apart(
     name: str, is_called: bool, is_text: bool, codes: Any, values: Sequence[Any], column: Any, columns: Sequence[Any]
 ) -> bool:
     """Return True if a column with few values says of which lead, or signal, its row is."""
-    known = codes[codes >= 0]
-    if not 2 <= len(values) <= _MOST_VALUES or len(known) < _FILLED * len(codes):
+    if not 2 <= len(values) <= _MOST_VALUES or not _is_filled(codes):
         return False
     if is_text and meaning(name) is not Meaning.OTHER and _are_signals(values):
         return True
@@ -159,6 +162,15 @@ def _is_equal_in_turns(column: Any, turn: int) -> bool:
     values = host_array(column) if column.dtype.kind in "iuf" else _coded(column)[0]
     rows = values[: len(values) // turn * turn].reshape(-1, turn)
     return bool((rows == rows[:, :1]).all()) and float((np.diff(rows[:, 0]) != 0).mean()) > 0.5
+
+
+def _is_filled(codes: Any) -> bool:
+    """Return True if most rows have a value."""
+    return int(np.count_nonzero(codes >= 0)) >= _FILLED * len(codes)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(_shown, values[:_SHOWN])) + (", ..." if len(values) > _SHOWN else "")
 
 
 def _shown(value: Any) -> str:

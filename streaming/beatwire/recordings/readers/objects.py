@@ -78,6 +78,8 @@ def moments_of(rows: list[dict[str, Any]], lists: list[str]) -> set[str]:
     """
     found = set()
     for name in lists:
+        if _is_nested(rows[0].get(name)):
+            continue
         written = [row.get(name) for row in rows]
         lengths = {len(one) if isinstance(one, list) else 0 for one in written}
         if len(lengths) == 1 and 1 < lengths.pop() <= MAX_LEADS:

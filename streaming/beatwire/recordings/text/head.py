@@ -13,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from beatwire.recordings.columns.names import PER_SECOND, UV_PER, canonical_unit
+from beatwire.recordings.columns.names import PER_SECOND, UV_PER, canonical_unit, unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 _SAMPLING = r"sampl|abtast|chantillon|muestreo|campion|amostra|bemonster|sampling|digitiz"
-_RATE_KEYS = {"fs", "sfreq", "srate", "rate", "frequency", "freq", "samplerate", "sr", "hz", "sps", "frequenz"}
+_RATE = re.compile(
+    r"(?:e[ck]g)?(?:fs|sfreq|s?rate|frequency|freq|samplerate|sr|hz|sps|frequenz|odr|datarate|acquisitionrate|"
+    r"samplespers(?:ec(?:ond)?)?)(?:in)?(?:hz|sps)?"
+)
 _NOT_A_RATE = r"heart|herz|cardi|pulse|puls|resp|filter|cut|notch|pass|count|number|length|total"
 _HZ = r"k?hz|k?her[tzc]|к?гц|герц|ヘルツ|赫兹|赫茲|헤르츠|samples?\s*(/|per)\s*s|sps|s/s|1/s"
 _UNIT_KEYS = r"(ecg |signal )?(units?|einheit(en)?|unit[ée]s?|unidad(es)?|unit[àa]|unidade)"
@@ -121,11 +124,11 @@ def _read_line(facts: Facts, line: str) -> None:
     cells = [cell.strip().strip("\"'") for cell in re.split(r"=|\t|:\s|:$|;|\||,(?=\S)|,\s", line, maxsplit=1)]
     if len(cells) < 2:
         at = re.search(rf"({_SAMPLING})\D{{0,40}}?([\d.,]*\d)\s*(k?hz|hertz)", line, re.IGNORECASE)
-        plain = re.fullmatch(r"([a-z_ ]+?) +([\d.,]+)", line.strip().casefold())
+        plain = re.fullmatch(r"(\w+(?: \w+)?(?: *[\[(]\w+[\])])?) +([\d.,]+)", line.strip().casefold())
         if at:
             facts.rate_hz = _of_rate(number_in(at[2]), at[3]) or facts.rate_hz
-        elif plain and plain[1].replace("_", "").replace(" ", "") in _RATE_KEYS:
-            facts.rate_hz = _of_rate(number_in(plain[2]), "") or facts.rate_hz
+        elif plain and not plain[1][0].isdigit():
+            _read_rate(facts, plain[1], plain[2])
         return
     key, value = cells[0].casefold(), cells[1].strip("\t ;,\"'")
     if key == "start" and (begin_and_step := re.fullmatch(r"[\d.]+\t([\d.]+)", value)):  # of Spike2, in seconds
@@ -154,9 +157,9 @@ def _read_rate(facts: Facts, key: str, value: str) -> None:
     bracket = re.search(r"[\[(]\s*([^\])]+?)\s*[\])]", key)
     plain = re.sub(r"[\[(].*", "", key).strip()
     number, unit = number_in(amount[1]), (amount[2].strip(" ,;\"'") or (bracket[1] if bracket else "")).casefold()
-    if re.search(r"interval|period|\bdt\b|sampling time|sample time|abtastzeit", plain):
-        facts.rate_hz = _of_interval(number, unit) or facts.rate_hz
-    elif plain.replace("_", "").replace(" ", "") in _RATE_KEYS or (
+    if re.search(r"interval|period|(?<![a-z])dt(?![a-z])|sampling time|sample time|abtastzeit", plain):
+        facts.rate_hz = _of_interval(number, unit or unit_of(plain)) or facts.rate_hz
+    elif _RATE.fullmatch(re.sub(r"[\s_./-]", "", plain)) or (
         re.search(_SAMPLING, plain) and (re.search("rate|freq|fréq|frec|hz|taxa", plain) or _is_hz(unit))
     ):
         facts.rate_hz = _of_rate(number, unit) or facts.rate_hz

@@ -201,7 +201,8 @@ def _is_alike(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:
 
 def _has_value(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:
     found = [kind_of(cell, dialect.decimal) for cell in cells]
-    return any(a == b and a in ("number", "time") for a, b in zip(found, kinds, strict=True))
+    is_fact = (found[0], kinds[0]) == ("text", "missing") and is_statement("\t".join(cells))
+    return not is_fact and any(a == b and a in ("number", "time") for a, b in zip(found, kinds, strict=True))
 
 
 def _is_numbered(cells: list[str]) -> bool:
@@ -253,8 +254,7 @@ def _head(
         names = ("", *names) if at_front else (*names, "")
         units = units if at_front or is_whole else (*units[1:], "")
     names = names or tuple(str(k) for k in range(width))
-    if facts.lead and width == 1 and names == ("0",):
-        names = (facts.lead,)
+    names = (facts.lead,) if facts.lead and width == 1 and names == ("0",) else names
     return begin, above, names, units, facts
 
 
