@@ -90,7 +90,7 @@ class Report:
     seconds      duration of the disturbances
     settled_s    from the last message to its commit
     exceeded     what exceeds its limit in a soak, a line each: see `Watch`
-    memory_mb    of the processes of a soak, in the former and the latter half of comparable times: see `Watch`
+    memory_mb    of the processes of a soak, in each third of comparable times: see `Watch`
     unhealthy_s  for which a probe failed in a row, in a soak
     logs         folder of the workers' logs and of the broker's data, if something differs
     """
@@ -105,7 +105,7 @@ class Report:
     seconds: float
     settled_s: float
     exceeded: list[str] = field(default_factory=list)
-    memory_mb: dict[str, tuple[float, float]] = field(default_factory=dict)
+    memory_mb: dict[str, list[float]] = field(default_factory=dict)
     unhealthy_s: float = 0.0
     logs: str | None = None
 

@@ -3,9 +3,9 @@
 In: the workers, and a page beside them. Out: a line for whatever exceeds its limit. State: a thread that looks once a
 second; the page is a process that ends with it.
 
-A worker that takes partitions over needs memory for the replay, and loads code that it had not needed. So its memory is
-compared while it has as many partitions, from the third time on: what a takeover needs is there by then, and what grows
-later is kept by mistake.
+A worker that takes partitions over needs memory for the replay, and once loads code that only large backlogs need. So
+its memory is compared while it has as many partitions, from the third time on, and in three parts of that time: what
+grows in each of them is kept by mistake.
 """
 
 import http.client
@@ -16,7 +16,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 from beatwire.bench.chaos.workers import Workers
 
 FAILS_S = 15.0  # for which /healthz of a worker may fail in a row; one that does not answer fails, too
-GROWTH = 0.15  # of the memory of a process, from the former to the latter half of what is compared
+GROWTH = 0.15  # of the memory of a process, from each third of what is compared to the next
 COMPARED_S = 150.0  # at least
 SETTLED_S = 20.0  # after a change of the partitions: a worker returns freed memory at most every 10 s
 CAUGHT_UP_S = 90.0  # from the last message to its commit
@@ -83,15 +83,20 @@ class Watch:
         found += [f"/healthz failed for {self.worst_s:.0f} s, the limit is {FAILS_S:g} s"] * (self.worst_s > FAILS_S)
         found += ["no worker has answered a probe"] * (not self.answers)
         found += [f"the page ended with code {self.page_ended}"] * (self.page_ended is not None)
-        for name, (before_mb, after_mb) in self.growth().items():
-            if after_mb > before_mb * (1 + GROWTH):
-                found.append(f"{name}: {before_mb:.0f} MB became {after_mb:.0f} MB, the limit is {GROWTH:.0%} more")
+        for name, thirds_mb in self.growth().items():
+            if all(after_mb > before_mb * (1 + GROWTH) for before_mb, after_mb in pairwise(thirds_mb)):
+                grown = " MB became ".join(f"{mb:.0f}" for mb in thirds_mb)
+                found.append(f"{name}: {grown} MB, the limit is {GROWTH:.0%} more twice")
         return found
 
-    def growth(self) -> dict[str, tuple[float, float]]:
-        """Return the memory of each process that can be compared, MB: see `compared`."""
+    def growth(self) -> dict[str, list[float]]:
+        """Return the memory of each process that can be compared, in each third of that time, MB: see `compared`."""
         found = {name: compared(looks) for name, looks in self.looks.items()}
-        return {name: (median(mb[: len(mb) // 2]), median(mb[len(mb) // 2 :])) for name, mb in found.items() if mb}
+        return {
+            name: [median(mb[len(mb) * k // 3 : len(mb) * (k + 1) // 3]) for k in range(3)]
+            for name, mb in found.items()
+            if mb
+        }
 
     def look(self) -> None:
         """Look at the workers, once."""

@@ -137,7 +137,9 @@ def _print(report: Report) -> None:
     made = ", ".join(f"{kind} {count}" for kind, count in sorted(report.events.items())) or "none"
     letters = f", dead letters in {report.letters:,}" if report.letters else ""
     typer.echo(f"disturbances in {report.seconds / 60:.1f} min: {made}; {report.messages:,} messages{letters}")
-    grown = ", ".join(f"{name} {before:.0f} then {after:.0f} MB" for name, (before, after) in report.memory_mb.items())
+    grown = ", ".join(
+        f"{name} {' then '.join(f'{mb:.0f}' for mb in thirds)} MB" for name, thirds in report.memory_mb.items()
+    )
     if grown:
         typer.echo(f"caught up after {report.settled_s:.0f} s; a probe failed for {report.unhealthy_s:.0f} s; {grown}")
     for c in report.output.values():
