@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from beatwire.recordings import read_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import heart
 
@@ -36,6 +36,7 @@ def test_a_rate_or_an_interval_is_read_by_its_name(
 
 
 @settings(max_examples=draws(20), deadline=None)
+@example(rate_hz=125.0, name="fs", left=1, empty=0, counted=False, given_too=False)  # its first sample is 0
 @given(
     rate_hz=st.sampled_from(RATES), name=st.sampled_from(OF_RATES), left=st.integers(0, 3), empty=st.integers(0, 2),
     counted=st.booleans(), given_too=st.booleans(),

@@ -224,7 +224,7 @@ def _head(
     first = split_row(lines[begin], dialect.delimiter)
     named = names_in(lines[begin - 1], dialect) if begin else None
     is_named = named is not None and len(named) == width  # else a row 0, 1 may be the names
-    if _is_numbered(first) and (first[0] == "" or (not is_named and _is_header_of_numbers(lines[begin:], dialect))):
+    if not is_named and _is_numbered(first) and (first[0] == "" or _is_header_of_numbers(lines[begin:], dialect)):
         names, begin = tuple(first), begin + 1
     while above > 0 and not lines[above - 1].strip():
         above -= 1
