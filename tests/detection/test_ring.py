@@ -29,7 +29,7 @@ def held(ringed: Ringed, lane: int, first: int, stop: int) -> list[list[int]]:
 
 @pytest.fixture
 def state() -> ring.State:
-    return ring.State(ring.Settings(R / 100.0))
+    return ring.State(ring.Settings(R / 100.0, 0.25))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -76,7 +76,7 @@ def test_the_responses_and_samples_that_a_pass_reads_are_in_the_rings(
     rng, s = np.random.default_rng(seed), Settings()
     sent = sent_late(rng, fast_heart(60.0, rate_hz=rate_hz), rate_hz)
     read, placed = decode.State(s.decode()), align.State(s.align(), Directory(9), Admission(9))
-    rings = [ring.State(ring.Settings(of_s)) for of_s in (s.ring_s, 90.0)]
+    rings = [ring.State(ring.Settings(of_s, s.bridge_s)) for of_s in (s.ring_s, 90.0)]
     filters = [ricker.State(ricker.Settings(of_s, s.design)) for of_s in (s.response_ring_s, 90.0)]
     passes = longest = 0
     for tick in in_ticks(sent, cuts_of(rng, sent)):

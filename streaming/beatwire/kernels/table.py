@@ -23,7 +23,7 @@ from beatwire.kernels import beat_message, copies, streams
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
-from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, ordering, ring, shards
+from beatwire.kernels.intake import avro, bundles, clock, directory, files, groups, hum, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history, scoring, vae
@@ -100,6 +100,8 @@ class Kernels(Table):
     """The kernels between ring and gather: they read and write arrays of a backend."""
 
     # samples and peaks
+    put_back_hum = OverItems(hum.put_back_hum)
+    take_out_hum = OverItems(hum.take_out_hum)
     begin_lane = OverItems(ring.begin_lane, grain=LIGHT)
     write_samples = OverItems(ring.write_samples, grain=None)  # of a lane in turn
     write_in_turn = OverItems(ring.write_in_turn)

@@ -178,7 +178,7 @@ class Settings(Streams):
 
     def ring(self) -> ring.Settings:
         """Return the settings of the ring stage."""
-        return ring.Settings(self.ring_s)
+        return ring.Settings(self.ring_s, self.bridge_s)
 
     def ricker(self) -> ricker.Settings:
         """Return the settings of the ricker stage."""

@@ -67,7 +67,7 @@ class Aligner:
     def __post_init__(self) -> None:
         self.directory = Directory(self.settings.most_streams)
         self.align = align.State(self.settings.align(), self.directory, Admission(self.settings.most_banks))
-        self.ring = ring.State(ring.Settings(self.ring_s or self.settings.ring_s))
+        self.ring = ring.State(ring.Settings(self.ring_s or self.settings.ring_s, self.settings.bridge_s))
         self.watched: list[tuple[Fresh, np.ndarray]] = []
 
     def tick(self, values: Sequence[bytes], *, watch: bool = False, **tick: Any) -> Aligned:

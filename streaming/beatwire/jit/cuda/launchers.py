@@ -24,7 +24,7 @@ from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
 from beatwire.kernels import team
 from beatwire.kernels.classes import beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, lead_choice, lead_levels, nms, ricker, windows
-from beatwire.kernels.intake import ring, shards
+from beatwire.kernels.intake import hum, ring, shards
 from beatwire.kernels.peaks import classify, doubt, past_samples
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history, scoring
@@ -89,6 +89,8 @@ def plan(
 
 
 PLANS = {
+    "put_back_hum": plan(hum.put_back_hum, 8, 8, divisible=True),
+    "take_out_hum": plan(hum.take_out_hum, 16, 8, divisible=True),
     "begin_lane": plan(ring.begin_lane, 1, 1),
     "write_samples": plan(ring.write_samples, 16, 8, divisible=True),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),

@@ -1,9 +1,9 @@
-"""Ring: write the samples of a pass into the rings of their bank, and fill in their short holes.
+"""Ring: write the samples of a pass into the rings of their bank, fill in their short holes, and take out mains hum.
 
 In:    Placement
 Out:   Ringed
 State: by bank, int16 ``x[lanes, leads, R]`` (xp); sample ``a`` of a lane is in column ``a % R``. ``R`` leaves room for
-       the windows behind a pass and for chunks that came before their turn
+       the windows behind a pass and for chunks that came before their turn. And its hum (xp)
 """
 
 from dataclasses import dataclass, field
@@ -13,25 +13,42 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.records import I64, Placement, Ringed
-from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
+from beatwire.kernels.intake.hum import LAG, SPANS
+from beatwire.records import I64, Bank, Placement, Ringed
+from beatwire.records.columns import HUM_COLUMNS, PLACE_AT, PLACE_COUNT, PLACE_LANE
+from beatwire.records.hum import Hum, HumFilter
+from beatwire.stages.support.holes import longest_hole
+from beatwire.stages.support.mains import hum_filter_for
 from beatwire.stages.support.room import columns_for, grown_of
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """ring_s: seconds of samples kept of each lane."""
+    """Parameters of the rings.
+
+    ring_s    seconds of samples kept of each lane
+    bridge_s  longest hole of all leads that is bridged
+    """
 
     ring_s: float
+    bridge_s: float
 
 
 @dataclass(slots=True)
 class State:
-    """rings: int16 [lanes, leads, R] (xp), by number of the bank."""
+    """By number of the bank.
+
+    rings       int16 [lanes, leads, R] (xp)
+    filters     of hum (xp); None: no mains is resolved at the sampling rate
+    amplitudes, sines  of hum: ``Hum`` (xp)
+    """
 
     settings: Settings
     backend: Backend = CPU
     rings: dict[int, Any] = field(default_factory=dict)
+    filters: dict[int, HumFilter | None] = field(default_factory=dict)
+    amplitudes: dict[int, Any] = field(default_factory=dict)
+    sines: dict[int, Any] = field(default_factory=dict)
 
 
 def step(state: State, placement: Placement) -> tuple[State, Ringed]:
@@ -40,6 +57,9 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     backend.next_pass()
     shape = placement.lanes, bank.leads, columns_for(state.settings.ring_s, bank.rate_hz, np.int16)
     x = grown_of(state.rings, bank.number, backend, shape, np.int16)
+    hum = _hum_of(state, bank, placement.lanes)
+    if hum is not None:
+        backend.kernels.put_back_hum(len(fresh.lane), fresh.lanes, *hum, x)
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
@@ -49,7 +69,29 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     if in_turn is not None:
         run, rest = in_turn
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
+    if hum is not None:
+        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, *hum, x)
     return state, Ringed(fresh, x)
+
+
+def _hum_of(state: State, bank: Bank, lanes: int) -> tuple[HumFilter, Hum] | None:
+    """Return the filter of a bank, and its hum, grown to so many lanes; None if there is no filter."""
+    backend, number = state.backend, bank.number
+    if number not in state.filters:
+        made = hum_filter_for(bank.rate_hz, longest_hole(bank.rate_hz, state.settings.bridge_s))
+        if made is not None:
+            tables, sums, turns = (backend.constant(array) for array in made[:3])
+            made = made._replace(tables=tables, sums=sums, turns=turns)
+        state.filters[number] = made
+    hum_filter = state.filters[number]
+    if hum_filter is None:
+        return None
+    of_spans = lanes, bank.leads, SPANS, hum_filter.tables.shape[0]
+    of_sines = lanes, bank.leads, LAG, HUM_COLUMNS
+    return hum_filter, Hum(
+        grown_of(state.amplitudes, number, backend, of_spans, np.int32),
+        grown_of(state.sines, number, backend, of_sines, np.int32),
+    )
 
 
 def _apart(place: I64) -> tuple[I64, tuple[I64, I64] | None]:

@@ -1,0 +1,189 @@
+"""Take the hum of the mains out of the samples of a ring: a sine of 50 or 60 Hz that goes on.
+
+Samples are cut into spans of about 0.4 s, counted from sample 0 of the stream. Of each span the complex amplitude at
+both frequencies is measured. Where those of ``SPANS`` spans are one sine, whose phase advances evenly since no mains
+has exactly its frequency, that sine is continued and subtracted from the span after the next one. QRS complexes are at
+another phase in each span, so hum is taken out from about a twentieth of their height on. A signal without hum stays
+as it is.
+
+A hole is filled in from the samples beside it, and a span is measured as it came: hum is put back into the spans that
+are not measured yet before the samples of a pass are placed, and taken out afterwards.
+
+Invariant: what is subtracted from a sample is a function of the samples of its lead from ``SPANS + LAG`` spans before
+on, in integers and in sums, products, quotients and roots of float64: equal for every cut and on every backend.
+"""
+
+import math
+
+from beatwire.kernels.extremes import lowest
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.team import WIDTH, added, member, narrow, part, parts, wait
+from beatwire.records import I16, I32
+from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_IM, HUM_OF, HUM_RE
+from beatwire.records.detection import FreshLanes
+from beatwire.records.hum import Hum, HumFilter
+
+SPANS = 6  # that must be one sine
+LAG = 2  # spans from the last one that is measured to the one from which hum is taken
+COHERENCE = 0.9  # of the power of the spans: the share of the one sine
+LEAST = 1.0  # amplitude of hum, in units of the device
+ALIKE = 4  # the power of each span is at most so many times that of the newest one, and at least its share
+FINE_BITS = 4
+FINE = 1 << FINE_BITS  # amplitudes are stored in so many parts of a unit
+BEND_BITS = 12
+BEND = 1 << BEND_BITS  # changes of amplitudes from a half of a sample to the next one, in so many parts of that
+RANGE = 65535  # values of a sample: they wrap around, so that what was subtracted can be put back
+MOST = 32767
+
+
+def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+    """Put the hum back into the spans of lane ``fresh.lane[i]`` that were not measured before this pass.
+
+    Parameters
+    ----------
+    x : int16 [lanes, leads, R], read and written
+        Rings before the placements of the pass.
+    """
+    lane, base, start = int(fresh.lane[i]), int(fresh.base[i]), int(fresh.start[i])
+    for lead in range(part(), x.shape[1], parts()):
+        sines = hum.sines[lane, lead]
+        if start == base:
+            forget(hum.amplitudes[lane, lead], sines)
+        else:
+            for k in range(measured(start, base, hum_filter), (start - 1) // hum_filter.tables.shape[1] + 1):
+                if sines[k % LAG, HUM_OF] > 0:
+                    add_sine(x[lane, lead], base, start, k, 1, hum_filter, sines[k % LAG])
+    wait()
+
+
+def take_out_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+    """Measure the spans of lane ``fresh.lane[i]`` that are final, and take hum out of all that were not before.
+
+    Parameters
+    ----------
+    x : int16 [lanes, leads, R], read and written
+        Rings behind the placements of the pass.
+    """
+    lane, base, start, stop = int(fresh.lane[i]), int(fresh.base[i]), int(fresh.start[i]), int(fresh.stop[i])
+    begin, end = measured(start, base, hum_filter), measured(stop, base, hum_filter)
+    for lead in range(part(), x.shape[1], parts()):
+        ring, amplitudes, sines = x[lane, lead], hum.amplitudes[lane, lead], hum.sines[lane, lead]
+        for k in range(begin, (stop - 1) // hum_filter.tables.shape[1] + 1):
+            if k < end:
+                measure(ring, base, k, hum_filter, x.shape[1] > 1, amplitudes)
+            if sines[k % LAG, HUM_OF] > 0:
+                add_sine(ring, base, stop, k, -1, hum_filter, sines[k % LAG])
+            wait()
+            if k < end and member() == 0:
+                continue_sine(k, amplitudes, hum_filter, sines[k % LAG])
+            wait()
+
+
+def forget(amplitudes: I32, sines: I32) -> None:
+    """Begin a lane without hum."""
+    if member() == 0:
+        for k in range(SPANS):
+            for which in range(amplitudes.shape[1]):
+                amplitudes[k, which] = 0
+        for k in range(LAG):
+            sines[k, HUM_OF] = 0
+    wait()
+
+
+def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
+    """Return the first span that is not measured when samples up to ``stop`` are final."""
+    return max(base, stop - hum_filter.margin) // hum_filter.tables.shape[1]
+
+
+def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, may_lack: bool, amplitudes: I32) -> None:
+    """Write the amplitudes of span ``k``, ``amplitudes[k % SPANS]``; zero if one of its samples has no value."""
+    tables = hum_filter.tables
+    span = tables.shape[1]
+    first, row = k * span, amplitudes[k % SPANS]
+    known = first >= base and not (may_lack and lowest(ring, first, span) == NO_VALUE)
+    column = first % ring.shape[0]
+    head = min(span, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: span - head]
+    offset = int(old[0])  # which the tables do not quite cancel
+    for which in range(tables.shape[0]):
+        total = 0
+        if known:
+            total = correlate(old, tables[which], head) + correlate(new, tables[which, head:], span - head)
+            total -= offset * int(hum_filter.sums[which])
+        if member() == 0:
+            row[which] = math.floor(total * hum_filter.scale + 0.5)
+    wait()
+
+
+def correlate(samples: I16, table: I16, n: int) -> int:
+    """Return the sum of ``n`` products, which fits 32 bits; all members call it."""
+    total = narrow(0)
+    for j in range(member(), n, WIDTH):
+        total = narrow(total + narrow(int(samples[j]) * int(table[j])))
+    return int(added(total))
+
+
+def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
+    """Write the sine that the spans up to ``k`` are, as it is ``LAG`` spans later; none if they are not one."""
+    span, best = hum_filter.tables.shape[1], 0.0
+    sine[HUM_OF] = 0
+    for which in range(0, hum_filter.tables.shape[0], 2):
+        power = re = im = turn_re = turn_im = 0.0
+        newest = squared(amplitudes[k % SPANS], which)
+        if newest < (LEAST * FINE) * (LEAST * FINE):
+            continue
+        alike = True
+        for age in range(1, SPANS):
+            other = squared(amplitudes[(k - age) % SPANS], which)
+            alike = alike and newest <= ALIKE * other and other <= ALIKE * newest
+        if not alike:
+            continue
+        for age in range(SPANS - 1):  # how the phase advances from span to span
+            a, b = amplitudes[(k - age) % SPANS], amplitudes[(k - age - 1) % SPANS]
+            turn_re += float(a[which]) * float(b[which]) + float(a[which + 1]) * float(b[which + 1])
+            turn_im += float(a[which + 1]) * float(b[which]) - float(a[which]) * float(b[which + 1])
+        size = math.sqrt(turn_re * turn_re + turn_im * turn_im)
+        if size == 0.0:
+            continue
+        turn_re, turn_im = turn_re / size, turn_im / size
+        for age in range(SPANS - 1, -1, -1):
+            row = amplitudes[(k - age) % SPANS]
+            re, im = (
+                re * turn_re - im * turn_im + float(row[which]),
+                re * turn_im + im * turn_re + float(row[which + 1]),
+            )
+            power += squared(row, which)
+        together = re * re + im * im
+        if together < COHERENCE * SPANS * power or together <= best:
+            continue
+        best = together
+        for _ in range(LAG):
+            re, im = re * turn_re - im * turn_im, re * turn_im + im * turn_re
+        # By how much the phase advances more in a span than that of the exact frequency does; a small angle.
+        bend = turn_im * hum_filter.turns[which] - turn_re * hum_filter.turns[which + 1]
+        sine[HUM_OF] = which + 1
+        sine[HUM_RE], sine[HUM_IM] = math.floor(re / SPANS + 0.5), math.floor(im / SPANS + 0.5)
+        sine[HUM_BEND_RE] = math.floor(-im / SPANS * bend * BEND / (2.0 * span) + 0.5)
+        sine[HUM_BEND_IM] = math.floor(re / SPANS * bend * BEND / (2.0 * span) + 0.5)
+
+
+def squared(row: I32, which: int) -> float:
+    """Return the power of an amplitude, ``row[which : which + 2]``."""
+    return float(row[which]) * float(row[which]) + float(row[which + 1]) * float(row[which + 1])
+
+
+def add_sine(ring: I16, base: int, stop: int, k: int, sign: int, hum_filter: HumFilter, sine: I32) -> None:
+    """Add a sine, or subtract it, to the samples of span ``k`` in ``[base, stop)`` that have a value."""
+    tables = hum_filter.tables
+    size, span, which = ring.shape[0], tables.shape[1], int(sine[HUM_OF]) - 1
+    first = k * span
+    re, im, bend_re, bend_im = int(sine[HUM_RE]), int(sine[HUM_IM]), int(sine[HUM_BEND_RE]), int(sine[HUM_BEND_IM])
+    shift = hum_filter.bits + FINE_BITS
+    for s in range(max(base, first) + member(), min(stop, first + span), WIDTH):
+        j = s - first
+        value = int(ring[s % size])
+        if value != NO_VALUE:
+            off = 2 * j + 1 - span
+            now_re, now_im = re + (bend_re * off >> BEND_BITS), im + (bend_im * off >> BEND_BITS)
+            hum = (now_re * int(tables[which, j]) + now_im * int(tables[which + 1, j]) + (1 << (shift - 1))) >> shift
+            ring[s % size] = (value + sign * hum + MOST) % RANGE - MOST

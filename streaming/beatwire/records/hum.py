@@ -1,0 +1,36 @@
+"""Arguments of the kernels that take the hum of the mains out of samples (``kernels.intake.hum``), grouped."""
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F64, I16, I32, I64
+
+
+class HumFilter(NamedTuple):
+    """The frequencies of the mains at the sampling rate of a bank, two rows for each.
+
+    tables  int16 [2 * frequencies, span]  cosine and minus sine at the samples of a span, times ``1 << bits``
+    sums    int64 [2 * frequencies]        of each row
+    turns   float64 [2 * frequencies]      cosine and sine of the angle by which the phase advances in a span
+    bits    see ``tables``: sums of a span's products fit int32
+    scale   of a sum of products: amplitudes in the parts of a unit in which they are stored
+    margin  final samples that are read where holes behind them are filled in
+    """
+
+    tables: I16
+    sums: I64
+    turns: F64
+    bits: int
+    scale: float
+    margin: int
+
+
+class Hum(NamedTuple):
+    """The hum of the lanes of a bank.
+
+    amplitudes  int32 [lanes, leads, SPANS, 2 * frequencies]  real and imaginary parts; span ``k`` in row ``k % SPANS``
+    sines       int32 [lanes, leads, LAG, HUM_COLUMNS]        columns ``HUM_OF``, ... of ``records.columns``: what is
+                                                              taken out of span ``k`` in row ``k % LAG``
+    """
+
+    amplitudes: I32
+    sines: I32

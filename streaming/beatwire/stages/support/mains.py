@@ -1,0 +1,49 @@
+"""Where the hum of the mains is measured at a sampling rate (``kernels.intake.hum``)."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from beatwire.kernels.intake.holes import reach_of
+from beatwire.kernels.intake.hum import FINE
+from beatwire.records.hum import HumFilter
+from beatwire.stages.support.filters import half_up
+
+MAINS_HZ = (50.0, 60.0)
+SPAN_S = 0.4  # 20 and 24 periods
+LEAST_SPAN_S, MOST_SPAN_S = 0.35, 0.55
+RESOLVED = 0.48  # of the sampling rate: higher frequencies are not told from lower ones
+MOST_BITS = 7
+
+
+@lru_cache(256)
+def hum_filter_for(rate_hz: float, hole: int) -> HumFilter | None:
+    """Return the filter of a bank; ``hole``: the longest one that is filled in; None: no mains is resolved at its rate.
+
+    A span has about whole periods of both frequencies: other waves, and an offset, leave least in it then.
+
+    >>> [hum_filter_for(rate_hz, 10).tables.shape for rate_hz in (110.0, 128.0, 250.0, 1000.0)]
+    [(2, 44), (4, 64), (4, 100), (4, 400)]
+    >>> hum_filter_for(100.0, 10) is None
+    True
+    """
+    mains_hz = [hz for hz in MAINS_HZ if hz <= RESOLVED * rate_hz]
+    if not mains_hz:
+        return None
+    lengths = range(half_up(LEAST_SPAN_S * rate_hz), half_up(MOST_SPAN_S * rate_hz) + 1)
+    span = min(lengths, key=lambda n: (_away(n, rate_hz), abs(n - SPAN_S * rate_hz)))
+    bits = max(bit for bit in range(MOST_BITS + 1) if 32768 * span << bit < 1 << 31)
+    angles = 2.0 * np.pi * np.array(mains_hz) / rate_hz
+    waves = np.exp(-1j * angles[:, None] * np.arange(span))
+    tables = np.stack([waves.real, waves.imag], axis=1).reshape(-1, span)
+    tables = np.floor(tables * (1 << bits) + 0.5).astype(np.int16)
+    turns = np.stack([np.cos(angles * span), np.sin(angles * span)], axis=1).ravel()
+    return HumFilter(
+        tables, tables.sum(1, dtype=np.int64), turns, bits, 2.0 * FINE / (span << bits), reach_of(hole) + 2
+    )
+
+
+def _away(span: int, rate_hz: float) -> float:
+    """Return by how many periods a span is away from whole ones."""
+    periods = np.array(MAINS_HZ) * span / rate_hz
+    return round(float(np.abs(periods - np.round(periods)).max()), 6)

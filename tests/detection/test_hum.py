@@ -1,0 +1,107 @@
+"""Hum of the mains is taken out: it costs no beat and no class, for every cut; a signal without it stays as it is."""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from beatwire.kernels.intake.hum import LAG, SPANS
+from beatwire.recordings.synthetic.person import Synthetic, synthesise
+from beatwire.stages.support.mains import MOST_SPAN_S
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import Signal, cut
+from steps import Aligner
+
+NO_VALUE = -32768
+RATES_HZ = (125.0, 128.0, 200.0, 250.0, 257.0, 360.0, 1000.0, 2000.0)
+SECONDS = 16
+KNOWN_S = (SPANS + LAG) * MOST_SPAN_S  # from here on hum is known
+
+
+@cache
+def heart(seed: int, rate_hz: float, leads: int) -> Synthetic:
+    return synthesise(seed, rate_hz=rate_hz, leads=leads, seconds=SECONDS, noise=0.0)
+
+
+def hum_of(n: int, rate_hz: float, mains_hz: float, size: float, phase: float = 0.0) -> np.ndarray:
+    return size * np.sin(2 * np.pi * mains_hz / rate_hz * np.arange(n) + phase)
+
+
+def seconds_of(n: int, rate_hz: float) -> list[tuple[int, int]]:
+    return [(a, min(n, a + round(rate_hz))) for a in range(0, n, round(rate_hz))]
+
+
+def rings_of(signal: Signal, cuts: Sequence[tuple[int, int]], per_tick: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples [leads, n] of the rings, as the stages behind them see them, and which ones are known [n]."""
+    aligner, values = Aligner(), [signal.chunk(a, b) for a, b in cuts]
+    seen, known = np.zeros(signal.samples.shape, np.int16), np.zeros(signal.samples.shape[1], np.bool_)
+    for k in range(0, len(values), per_tick):
+        aligner.tick(values[k : k + per_tick], watch=True)
+        for fresh, x in aligner.watched:
+            for lane, start, stop in zip(fresh.lane, fresh.start, fresh.stop, strict=True):
+                at = np.arange(start, stop)
+                seen[:, at - signal.first], known[at - signal.first] = x[lane][:, at % x.shape[2]], True
+    return seen, known
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ), mains_hz=st.sampled_from([50.0, 60.0]),
+    away_hz=st.floats(-0.2, 0.2), size_mv=st.floats(0.1, 2.0), phase=st.floats(0, 6.28),
+)  # fmt: skip
+def test_a_tenth_of_the_hum_remains_at_most(
+    seed: int, rate_hz: float, mains_hz: float, away_hz: float, size_mv: float, phase: float
+) -> None:
+    recording = heart(seed, rate_hz, 1).recording
+    hum = hum_of(recording.samples.shape[1], rate_hz, mains_hz + away_hz, size_mv * 1000 / recording.uv_per_unit, phase)
+    samples = np.clip(recording.samples + np.round(hum), -32767, 32767).astype(np.int16)
+    seen, known = rings_of(Signal("s", samples, rate_hz), seconds_of(samples.shape[1], rate_hz), 4)
+    left = (seen - recording.samples)[0][known][round(KNOWN_S * rate_hz) :]
+    assert np.sqrt(np.mean(left.astype(np.float64) ** 2)) <= 0.1 * np.sqrt(np.mean(hum**2)) + 1.0
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(seed=st.integers(0, 30), rate_hz=st.sampled_from([100.0, *RATES_HZ]), leads=st.integers(1, 2))
+def test_a_signal_without_hum_stays_as_it_is(seed: int, rate_hz: float, leads: int) -> None:
+    """QRS complexes are a sine of a few microvolts by chance, now and then."""
+    recording = heart(seed, rate_hz, leads).recording
+    seen, known = rings_of(Signal("s", recording.samples, rate_hz), seconds_of(recording.samples.shape[1], rate_hz), 4)
+    changed = np.abs(seen.astype(np.int64) - recording.samples)[:, known] * recording.uv_per_unit
+    assert changed.size > 0
+    assert changed.max() <= 20.0
+    assert np.sqrt(np.mean(changed**2)) <= 3.0
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    rate_hz=st.sampled_from(RATES_HZ[:6]), leads=st.integers(1, 3), mains_hz=st.floats(49.8, 60.2),
+    size=st.sampled_from([3.0, 40.0, 300.0, 30_000.0]), hole=st.integers(0, 3), draw=st.integers(0, 10**6),
+)  # fmt: skip
+def test_no_cut_changes_what_is_taken_out(
+    rate_hz: float, leads: int, mains_hz: float, size: float, hole: int, draw: int
+) -> None:
+    rng = np.random.default_rng(draw)
+    samples = heart(0, rate_hz, leads).recording.samples.astype(np.float64)
+    n = samples.shape[1]
+    hum = hum_of(n, rate_hz, mains_hz, size)
+    for lead in range(leads):
+        a, b = sorted(rng.integers(0, n, 2).tolist())
+        samples[lead, a : b + n // 2] += hum[a : b + n // 2]
+    holed = np.clip(np.round(samples), -32767, 32767).astype(np.int16)
+    for _ in range(hole * 6):
+        a, lead = int(rng.integers(rate_hz, n - rate_hz)), int(rng.integers(leads))
+        holed[lead if leads > 1 else 0, a : a + int(rng.choice([1, 3, 8, 40]) * rate_hz / 250) + 1] = NO_VALUE
+    signal = Signal("s", holed, rate_hz, first=int(rng.integers(0, 10**9)))
+    gaps = [0, *(int(rng.integers(rate_hz, n)) for _ in range(hole)), n]
+    missing = [int(rng.choice([1, 5, 50, 2 * rate_hz])) for _ in gaps]
+    parts = [(a + lost * (a > 0), b) for (a, b), lost in zip(pairwise(sorted(gaps)), missing, strict=False)]
+    found = []
+    for per_tick in (1, int(rng.integers(2, 20))):
+        pieces = [(a + p, a + q) for a, b in parts if a < b for p, q in cut(b - a, rng, round(rate_hz))]
+        found.append(rings_of(signal, pieces, per_tick))
+    (one, known), (other, known_too) = found
+    both = known & known_too
+    assert both.sum() > n // 4
+    assert (one[:, both] == other[:, both]).all()
