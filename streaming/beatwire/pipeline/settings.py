@@ -50,6 +50,7 @@ DETECTOR: Detector = "network"  # unless another one is chosen
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 MOST_ALONE = 4  # leads of several that are detected alone, too
 ALONE_BYTES = 6_000  # of each of them, of both kinds
+HUM_BYTES = 150  # of each lead: its hum
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 NETWORK_BYTES = 240 << 20  # of the teams of a card that judge doubtful peaks
 HELD_BACK_S = 0.06  # samples that are not final yet: a longest hole, and what its slope is taken over
@@ -150,6 +151,7 @@ class Settings(Streams):
         alone = bank.leads if bank.leads > 1 and self.most_alone > 0 else 0  # there is room for all of them
         responses_s = self.response_ring_s + alone * self.alone_ring_s
         kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * responses_s * bank.rate_hz + alone * ALONE_BYTES
+        kept += bank.leads * HUM_BYTES
         if self.detector == "network":
             kept += bank.leads * doubt.blocks_of(self.past_s, bank.rate_hz) * BLOCK_BYTES
         return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))

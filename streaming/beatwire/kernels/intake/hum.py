@@ -31,7 +31,7 @@ ALIKE = 4  # the power of each span is at most so many times that of the newest 
 FINE_BITS = 4
 FINE = 1 << FINE_BITS  # amplitudes are stored in so many parts of a unit
 BEND_BITS = 12
-BEND = 1 << BEND_BITS  # changes of amplitudes from a half of a sample to the next one, in so many parts of that
+BEND = 1 << BEND_BITS  # changes of amplitudes in half a sample are stored in so many parts of that
 RANGE = 65535  # values of a sample: they wrap around, so that what was subtracted can be put back
 MOST = 32767
 
@@ -92,7 +92,8 @@ def forget(amplitudes: I32, sines: I32) -> None:
 
 def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
     """Return the first span that is not measured when samples up to ``stop`` are final."""
-    return max(base, stop - hum_filter.margin) // hum_filter.tables.shape[1]
+    span: int = hum_filter.tables.shape[1]
+    return max(base, stop - hum_filter.margin) // span
 
 
 def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, may_lack: bool, amplitudes: I32) -> None:
@@ -108,8 +109,9 @@ def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, may_lack: bool,
     for which in range(tables.shape[0]):
         total = 0
         if known:
-            total = correlate(old, tables[which], head) + correlate(new, tables[which, head:], span - head)
-            total -= offset * int(hum_filter.sums[which])
+            total = correlate(old, tables[which], head) - offset * int(hum_filter.sums[which])
+            if head < span:
+                total += correlate(new, tables[which, head:], span - head)
         if member() == 0:
             row[which] = math.floor(total * hum_filter.scale + 0.5)
     wait()
@@ -125,46 +127,55 @@ def correlate(samples: I16, table: I16, n: int) -> int:
 
 def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
     """Write the sine that the spans up to ``k`` are, as it is ``LAG`` spans later; none if they are not one."""
-    span, best = hum_filter.tables.shape[1], 0.0
+    power = 0.0
     sine[HUM_OF] = 0
     for which in range(0, hum_filter.tables.shape[0], 2):
-        power = re = im = turn_re = turn_im = 0.0
-        newest = squared(amplitudes[k % SPANS], which)
-        if newest < (LEAST * FINE) * (LEAST * FINE):
-            continue
-        alike = True
-        for age in range(1, SPANS):
-            other = squared(amplitudes[(k - age) % SPANS], which)
-            alike = alike and newest <= ALIKE * other and other <= ALIKE * newest
-        if not alike:
-            continue
-        for age in range(SPANS - 1):  # how the phase advances from span to span
-            a, b = amplitudes[(k - age) % SPANS], amplitudes[(k - age - 1) % SPANS]
-            turn_re += float(a[which]) * float(b[which]) + float(a[which + 1]) * float(b[which + 1])
-            turn_im += float(a[which + 1]) * float(b[which]) - float(a[which]) * float(b[which + 1])
-        size = math.sqrt(turn_re * turn_re + turn_im * turn_im)
-        if size == 0.0:
-            continue
-        turn_re, turn_im = turn_re / size, turn_im / size
-        for age in range(SPANS - 1, -1, -1):
-            row = amplitudes[(k - age) % SPANS]
-            re, im = (
-                re * turn_re - im * turn_im + float(row[which]),
-                re * turn_im + im * turn_re + float(row[which + 1]),
-            )
-            power += squared(row, which)
-        together = re * re + im * im
-        if together < COHERENCE * SPANS * power or together <= best:
-            continue
-        best = together
-        for _ in range(LAG):
-            re, im = re * turn_re - im * turn_im, re * turn_im + im * turn_re
-        # By how much the phase advances more in a span than that of the exact frequency does; a small angle.
-        bend = turn_im * hum_filter.turns[which] - turn_re * hum_filter.turns[which + 1]
-        sine[HUM_OF] = which + 1
-        sine[HUM_RE], sine[HUM_IM] = math.floor(re / SPANS + 0.5), math.floor(im / SPANS + 0.5)
-        sine[HUM_BEND_RE] = math.floor(-im / SPANS * bend * BEND / (2.0 * span) + 0.5)
-        sine[HUM_BEND_IM] = math.floor(re / SPANS * bend * BEND / (2.0 * span) + 0.5)
+        if are_alike(amplitudes, which, k % SPANS):
+            power = max(power, write_sine(k, amplitudes, which, power, hum_filter, sine))
+
+
+def are_alike(amplitudes: I32, which: int, newest: int) -> bool:
+    """Return True if no span has much more power at a frequency, or much less, than that of row ``newest``."""
+    power, row = squared(amplitudes[newest], which), 0
+    if power < (LEAST * FINE) * (LEAST * FINE):
+        return False
+    while row < SPANS:
+        other = squared(amplitudes[row], which)
+        if power > ALIKE * other or other > ALIKE * power:
+            return False
+        row += 1
+    return True
+
+
+def write_sine(k: int, amplitudes: I32, which: int, least: float, hum_filter: HumFilter, sine: I32) -> float:
+    """Write the sine of one frequency if there is one of more power than ``least``; return its power, or 0."""
+    span = hum_filter.tables.shape[1]
+    power = re = im = turn_re = turn_im = 0.0
+    for age in range(SPANS - 1):  # how the phase advances from span to span
+        a, b = amplitudes[(k - age) % SPANS], amplitudes[(k - age - 1) % SPANS]
+        turn_re += float(a[which]) * float(b[which]) + float(a[which + 1]) * float(b[which + 1])
+        turn_im += float(a[which + 1]) * float(b[which]) - float(a[which]) * float(b[which + 1])
+    size = math.sqrt(turn_re * turn_re + turn_im * turn_im)
+    if size == 0.0:
+        return 0.0
+    turn_re, turn_im = turn_re / size, turn_im / size
+    for age in range(SPANS - 1, -1, -1):
+        row = amplitudes[(k - age) % SPANS]
+        re, im = re * turn_re - im * turn_im + float(row[which]), re * turn_im + im * turn_re + float(row[which + 1])
+        power += squared(row, which)
+    together = re * re + im * im
+    if together < COHERENCE * SPANS * power or together <= least:
+        return 0.0
+    for _ in range(LAG):
+        re, im = re * turn_re - im * turn_im, re * turn_im + im * turn_re
+    re, im = re / SPANS, im / SPANS
+    # By how much more the phase advances in a span than that of the exact frequency does, a small angle; for half a
+    # sample.
+    bend = (turn_im * hum_filter.turns[which] - turn_re * hum_filter.turns[which + 1]) * BEND / (2.0 * span)
+    sine[HUM_OF] = which + 1
+    sine[HUM_RE], sine[HUM_IM] = math.floor(re + 0.5), math.floor(im + 0.5)
+    sine[HUM_BEND_RE], sine[HUM_BEND_IM] = math.floor(-im * bend + 0.5), math.floor(re * bend + 0.5)
+    return together
 
 
 def squared(row: I32, which: int) -> float:
