@@ -44,6 +44,7 @@ BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
 PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     directory.find_slot: prefetch.find_slot,
     ring.write_samples: prefetch.write_samples,
+    hum.take_out_hum: prefetch.take_out_hum,
     ricker.respond: prefetch.respond,
     nms.suppress: prefetch.suppress,
     past_samples.store_past: prefetch.store_past,

@@ -22,6 +22,7 @@ from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
 from beatwire.kernels.intake import groups
 from beatwire.kernels.intake.clock import FIRST_ANCHOR, OF_ANCHOR
 from beatwire.kernels.intake.directory import SLOT
+from beatwire.kernels.intake.hum import SPANS
 from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, span_of
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
@@ -33,6 +34,7 @@ from beatwire.records.classification import FeatureSettings, JudgeTrees, PeakMem
 from beatwire.records.columns import CHUNK_ID_HASH, ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
+from beatwire.records.hum import Hum, HumFilter
 from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 from beatwire.records.selection import BeatSettings, ListedBlocks
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
@@ -95,6 +97,15 @@ def foresee(i: int, chunks: AlignChunks, streams: StreamState) -> None:
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     """Prefetch the columns that a placement writes."""
     stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
+
+
+def take_out_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+    """Prefetch the new samples, the span that they end, and the amplitudes and sines of the first lead."""
+    lane, start, span = fresh.lane[i], fresh.start[i], hum_filter.tables.shape[1]
+    stretch_of(x[lane, 0], start - span, fresh.stop[i] - start + span)
+    row_of(hum.amplitudes[lane, 0, 0], 1)
+    row_of(hum.amplitudes[lane, 0, SPANS - 1], 1)
+    row_of(hum.sines[lane, 0, 0], 1)
 
 
 def respond(
