@@ -62,7 +62,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 def messages() -> list[list[bytes]]:
     """Return ticks of three people with faults of every kind, of one with pulses for a minute, and of a fast heart.
 
-    The first one's electrode is touched. The fast heart's chunks come in bundles.
+    The first one's electrode is touched, a lead of the second one hums. The fast heart's chunks come in bundles.
     """
     rng = np.random.default_rng(5)
     queues = []
@@ -72,6 +72,8 @@ def messages() -> list[list[bytes]]:
         samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=seconds).recording.samples
         if seconds > 60:
             samples = with_pulses(samples, rate_hz, np.arange(60.0, 74.0, 0.73) * rate_hz, 2.0)
+        if number == 1:
+            samples[1] += np.rint(90 * np.sin(2 * np.pi * 60.05 / rate_hz * np.arange(samples.shape[1]))).astype("i2")
         if number == 0:
             samples[:, 1500:1900] += 15_000
             samples[:, 2200:2500] += np.rint(np.interp(np.arange(300), [0, 8, 290, 300], [0, 15e3, 15e3, 0])).astype(

@@ -32,7 +32,10 @@ def sharp_pulses(at_s: np.ndarray, n: int, rate_hz: float, height_mv: float, wid
 
 
 def with_pulses_and_steps(seed: int, streams: int, seconds: float) -> list[Signal]:
-    """Return people of one to three leads with sharp pulses and steps on some of them; every other heart stops."""
+    """Return people of one to three leads with sharp pulses and steps on some of them, and hum on the first lead.
+
+    Every other heart stops.
+    """
     rng, signals = np.random.default_rng(seed), []
     for k in range(streams):
         rate_hz, leads = float(rng.choice((125, 200, 250, 257, 360, 500, 1000))), int(rng.integers(1, 4))
@@ -45,6 +48,8 @@ def with_pulses_and_steps(seed: int, streams: int, seconds: float) -> list[Signa
             x[rng.integers(0, leads), step:] += rng.uniform(-3, 3) * 1000 / uv
         if k % 2:
             x[:, x.shape[1] * 2 // 3 :] = pulses[x.shape[1] * 2 // 3 :]
+        hum_hz, hum_mv = rng.choice([50, 60]) + rng.uniform(-0.1, 0.1), rng.choice([0, 0.05, 0.5])
+        x[0] += hum_mv * 1000 / uv * np.sin(2 * np.pi * hum_hz / rate_hz * np.arange(x.shape[1]))
         samples = np.clip(x, -32000, 32000).astype(np.int16)
         signals.append(Signal(f"bed-{k}", samples, rate_hz, uv if rng.random() < 0.8 else 0.0))
     return signals
