@@ -32,7 +32,7 @@ FINE_BITS = 4
 FINE = 1 << FINE_BITS  # amplitudes are stored in so many parts of a unit
 BEND_BITS = 12
 BEND = 1 << BEND_BITS  # changes of amplitudes in half a sample are stored in so many parts of that
-RANGE = 65535  # values of a sample: they wrap around, so that what was subtracted can be put back
+RANGE = 65535  # values of a sample: they wrap around, once, so that what was subtracted can be put back
 MOST = 32767
 
 
@@ -185,16 +185,27 @@ def squared(row: I32, which: int) -> float:
 
 def add_sine(ring: I16, base: int, stop: int, k: int, sign: int, hum_filter: HumFilter, sine: I32) -> None:
     """Add a sine, or subtract it, to the samples of span ``k`` in ``[base, stop)`` that have a value."""
-    tables = hum_filter.tables
-    size, span, which = ring.shape[0], tables.shape[1], int(sine[HUM_OF]) - 1
-    first = k * span
+    span = hum_filter.tables.shape[1]
+    first = max(base, k * span)
+    at, n, column = first - k * span, min(stop, (k + 1) * span) - first, first % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    add_from(at, sign, hum_filter, sine, ring[column : column + head], head)
+    add_from(at + head, sign, hum_filter, sine, ring, n - head)
+
+
+def add_from(at: int, sign: int, hum_filter: HumFilter, sine: I32, samples: I16, n: int) -> None:
+    """Add a sine from its point ``at`` on, or subtract it, to the first ``n`` samples."""
+    which, shift = int(sine[HUM_OF]) - 1, hum_filter.bits + FINE_BITS
+    cosines, sines = hum_filter.tables[which, at:], hum_filter.tables[which + 1, at:]
     re, im, bend_re, bend_im = int(sine[HUM_RE]), int(sine[HUM_IM]), int(sine[HUM_BEND_RE]), int(sine[HUM_BEND_IM])
-    shift = hum_filter.bits + FINE_BITS
-    for s in range(max(base, first) + member(), min(stop, first + span), WIDTH):
-        j = s - first
-        value = int(ring[s % size])
-        if value != NO_VALUE:
-            off = 2 * j + 1 - span
-            now_re, now_im = re + (bend_re * off >> BEND_BITS), im + (bend_im * off >> BEND_BITS)
-            hum = (now_re * int(tables[which, j]) + now_im * int(tables[which + 1, j]) + (1 << (shift - 1))) >> shift
-            ring[s % size] = (value + sign * hum + MOST) % RANGE - MOST
+    middle, half = 2 * at + 1 - hum_filter.tables.shape[1], 1 << (shift - 1)
+    for j in range(member(), n, WIDTH):  # all that is computed fits 32 bits
+        value, off = narrow(int(samples[j])), narrow(2 * j + middle)
+        now_re, now_im = (
+            narrow(re + (narrow(bend_re * off) >> BEND_BITS)),
+            narrow(im + (narrow(bend_im * off) >> BEND_BITS)),
+        )
+        hum = narrow(narrow(now_re * int(cosines[j])) + narrow(now_im * int(sines[j])) + half) >> shift
+        changed = narrow(value + sign * hum)
+        changed -= RANGE * (changed > MOST) - RANGE * (changed < -MOST)
+        samples[j] = value if value == NO_VALUE else changed
