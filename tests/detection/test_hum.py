@@ -1,11 +1,14 @@
 """Hum of the mains is taken out: it costs no beat and no class, for every cut; a signal without it stays as it is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from beatwire.kernels.intake.hum import LAG, SPANS
+from beatwire.offline.analyze import analyze
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.stages.support.mains import MOST_SPAN_S
 from draws import draws
@@ -72,6 +75,18 @@ def test_a_signal_without_hum_stays_as_it_is(seed: int, rate_hz: float, leads: i
     assert changed.size > 0
     assert changed.max() <= 20.0
     assert np.sqrt(np.mean(changed**2)) <= 3.0
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_hum_as_large_as_the_beats_hides_none(seed: int) -> None:
+    recording = synthesise(seed, rate_hz=125.0, leads=1, seconds=60).recording
+    small = (0.4 * recording.samples).astype(np.int16)
+    hum = np.round(hum_of(small.shape[1], 125.0, 50.05, 500 / recording.uv_per_unit))
+    found = analyze(replace(recording, samples=(small + hum).astype(np.int16))).beats["sample"]
+    beats = analyze(replace(recording, samples=small)).beats["sample"]
+    late = beats[beats > KNOWN_S * 125.0]
+    assert len(late) > 50
+    assert np.abs(found[:, None] - late).min(axis=0).max() <= 3
 
 
 @settings(max_examples=draws(60), deadline=None)

@@ -169,8 +169,7 @@ def write_sine(k: int, amplitudes: I32, which: int, least: float, hum_filter: Hu
     for _ in range(LAG):
         re, im = re * turn_re - im * turn_im, re * turn_im + im * turn_re
     re, im = re / SPANS, im / SPANS
-    # By how much more the phase advances in a span than that of the exact frequency does, a small angle; for half a
-    # sample.
+    # The small angle by which the phase advances more than that of the exact frequency does, in half a sample.
     bend = (turn_im * hum_filter.turns[which] - turn_re * hum_filter.turns[which + 1]) * BEND / (2.0 * span)
     sine[HUM_OF] = which + 1
     sine[HUM_RE], sine[HUM_IM] = math.floor(re + 0.5), math.floor(im + 0.5)
