@@ -15,6 +15,8 @@ A device is of one kind or of two:
     stranger  for a while each of its chunks comes behind one that does not fit it: far back, of other units or rate
     leaps     now and then a chunk is counted wrongly, far ahead or far back
 
+Mains hum is beside every third one.
+
 Beside them come messages that are refused: garbage, JSON without samples, and chunks of devices that never send enough
 for a bank. Ids of those come in several partitions.
 """
@@ -68,6 +70,7 @@ class Device:
         self.flat_until_s = self.noisy_until_s = self.hasty_until_s = self.stored_until_s = begin_s
         self.stranger_until_s, self.misfit = begin_s, MISFITS[0]
         self.other_hz = 410.0 + zlib.crc32(stream.encode()) % 1_000 / 16  # of its stranger, whose bank may open
+        self.hums = zlib.crc32(stream.encode()) % 3 == 0
         self.lead_off, self.sent, self.stored = 0, list[Sent](), list[bytes]()
 
     def send(self, end_s: float) -> list[Sent]:
@@ -124,7 +127,9 @@ class Device:
             return np.zeros(n, np.int16)
         if self.now_s < self.noisy_until_s:
             return np.random.default_rng(self.at).integers(-300, 300, n).astype(np.int16)
-        return self.ecg[(self.at + np.arange(n)) % len(self.ecg)]
+        at = self.at + np.arange(n)
+        hum = 80 * np.sin(2 * np.pi * 50.02 / self.rate_hz * at) if self.hums else np.zeros(n)
+        return (self.ecg[at % len(self.ecg)] + np.rint(hum)).astype(np.int16)
 
     def _send_chunk(self) -> None:
         n = round(self.rng.choice([0.5, 1.0, 1.0, 1.5]) * self.rate_hz)
