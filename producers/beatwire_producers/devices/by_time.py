@@ -19,7 +19,7 @@ from beatwire.recordings.record import check_rate
 
 from beatwire_producers.devices.clock_line import ClockLine, span
 from beatwire_producers.devices.packets import EARLIEST_S, LATEST_S, Description, Packet, Placed
-from beatwire_producers.devices.rates import RateCheck
+from beatwire_producers.devices.rate_check import RateCheck
 from beatwire_producers.devices.seen import Seen, hash_of, may_be_doubled
 
 _CONFIRM_S = {True: 0.25, False: 0.5}  # the clock stays ahead for so long where samples are missing

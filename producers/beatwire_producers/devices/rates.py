@@ -1,4 +1,4 @@
-"""The sampling rate that packets show: measured where nobody states it, else compared with the stated one.
+"""The sampling rate that packets show, measured where nobody states it.
 
 In:  packets with their device times, or with their arrivals
 Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the rows of a table
@@ -20,15 +20,10 @@ from beatwire_producers.devices.seen import hash_of, may_be_doubled
 
 _FEWEST, _ENOUGH = 4, 6  # packets that show a rate at all; that need not be waited for
 _UNSURE = 0.005  # by which late packets may change a rate: 250 and 256 Hz are told apart
-_COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
 _LARGEST = 1 << 52  # samples from the first count to the last
 _JUMP_S, _JUMP_STEPS = 1.0, 20.0  # a time that jumps by more, in seconds and in steps, may be damaged
 _FEWEST_TICKS, _TICK, _MOST_EVEN = 5, 1.1, 0.9  # steps that are longer; of the tick; of the arrivals
-_OTHER = 0.03  # so far from the stated rate is another one
-
-
-class OtherRateError(UserError):
-    """The times of packets show another rate than the one that is stated, or was measured."""
+OTHER = 0.03  # so far from the stated rate is another one
 
 
 def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
@@ -63,9 +58,9 @@ def _measured(described: Description, packets: Sequence[Packet]) -> tuple[float,
     if is_counted and (max(counts) - min(counts)) * described.per_count < _LARGEST:
         rows = np.array([(count - counts[0]) * described.per_count for count in counts], np.int64)
         hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))
-        earliest_hz = hz if has_times else _earliest_hz(rows, seconds)
-        if 2 * _UNSURE < abs(earliest_hz / hz - 1) < np.inf:  # many came at once
-            hz = earliest_hz
+        least_late_hz = hz if has_times else earliest_hz(rows, seconds)
+        if 2 * _UNSURE < abs(least_late_hz / hz - 1) < np.inf:  # many came at once
+            hz = least_late_hz
         with suppress(UserError):  # what is counted are no samples
             return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1]))), np.maximum.accumulate(rows) + ends[0]
     if not has_times and len(sizes) == len(packets):  # the counts show nothing
@@ -94,7 +89,7 @@ def _without_loss(sizes: I64, seconds: F64, firsts: I64, hz: float) -> float | N
         return None
     at = np.cumsum(sizes) - sizes
     tick_s = max(float(np.median(lost[lost > 0])) / hz, float(np.median(steps_s[steps_s > 0])))
-    even_hz = _earliest_hz(at, seconds)
+    even_hz = earliest_hz(at, seconds)
     late_s = seconds - at / even_hz
     is_even = float(np.mean(late_s - late_s.min() <= _TICK * tick_s)) >= _MOST_EVEN
     return nominal_rate(even_hz, tick_s / float(seconds[-1])) if is_even else None
@@ -125,7 +120,7 @@ def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None
     span_s, delay_s = float(arrivals[-1] - arrivals[0]), 2.0 * float(np.median(late_s))
     apart = min(len(packets), span_s / (delay_s + 1e-9))  # a late packet delays those behind it
     is_sure = delay_s / (1 + apart // 8) <= _UNSURE * span_s  # by the earliest of an eighth of them at each end
-    return hz if is_sure and abs(_earliest_hz(ends, arrivals) / hz - 1) < _OTHER else None
+    return hz if is_sure and abs(earliest_hz(ends, arrivals) / hz - 1) < OTHER else None
 
 
 def _has_times(packets: Sequence[Packet]) -> bool:
@@ -218,17 +213,11 @@ def _unknown(where: str, got: str) -> UserError:
     return UserError(f"{where}: expected a sampling rate, or packets whose times show it; got {got}: give --fs, in Hz")
 
 
-def _usual_hz(samples: I64, took_s: F64) -> float:
-    """Return the usual rate of stretches; infinite if most take no time, as by a clock of whole seconds."""
-    step_s = float(np.median(took_s / np.maximum(samples, 1)))
-    return 1.0 / step_s if step_s > 0 else np.inf
-
-
-def _earliest_hz(samples: I64, times: F64) -> float:
+def earliest_hz(samples: I64, times: F64) -> float:
     """Return the rate along the packets that none is early beside: late ones, together, do not change it.
 
     >>> at, times = np.arange(0, 1000, 10), np.arange(0, 10, 0.1)
-    >>> float(round(_earliest_hz(at, np.maximum(times, 4.0)), 3))
+    >>> float(round(earliest_hz(at, np.maximum(times, 4.0)), 3))
     100.0
     """
     hull: list[int] = []  # from below, by the monotone chain of Andrew (1979)
@@ -243,59 +232,3 @@ def _earliest_hz(samples: I64, times: F64) -> float:
     step_s = took_s / np.maximum(span, 1)  # rises along the hull
     middle_s = float(step_s[np.searchsorted(span.cumsum(), 0.5 * span.sum())])
     return 1.0 / middle_s if middle_s > 0 else np.inf
-
-
-class RateCheck:
-    """Compares the times of packets with the stated rate.
-
-    Parameters
-    ----------
-    where, is_stated
-        The stream, and whether its rate was stated or measured: for the error.
-
-    Attributes
-    ----------
-    rate_hz : float
-        The stated rate.
-    """
-
-    def __init__(self, where: str, *, is_stated: bool) -> None:
-        self._where, self._is_stated = where, is_stated
-        self.rate_hz = 0.0
-        self._packets: list[tuple[int, int, float]] = []  # index, or -1; samples; time
-        self._side = 0  # 1: in the last comparison the rate was higher than the stated one; -1: lower
-
-    def add(self, size: int, index: int | None, time_s: float) -> None:
-        """Add a packet of so many samples, with its index if the device counts.
-
-        Raises
-        ------
-        OtherRateError
-            The steps from packet to packet, all of them together, and the packets that came earliest show another rate
-            than the stated one, twice: so it is not that packets were late.
-        """
-        packets = self._packets
-        packets.append((-1 if index is None else index, size, time_s))
-        span_s = time_s - packets[0][2]
-        if len(packets) < _COMPARED or span_s < _COMPARED_S:
-            if span_s < 0 or len(packets) >= _MOST_COMPARED:
-                packets.clear()
-            return
-        indices, counts, times = (np.array(column) for column in zip(*packets, strict=True))
-        packets.clear()
-        samples = np.diff(indices) if index is not None and indices.min() >= 0 else counts[:-1]
-        if samples.min() < 0:  # a count has begun again
-            return
-        at, half = np.concatenate([[0], samples.cumsum()]), len(times) // 2
-        steps_hz = _usual_hz(samples, np.diff(times))
-        far, took_s = at[half:] - at[:-half], times[half:] - times[:-half]
-        all_hz = _usual_hz(far, took_s)  # each time may be wrong
-        mean_hz = _usual_hz(far.sum(keepdims=True), took_s.sum(keepdims=True))  # all of them may be rounded
-        shown = steps_hz, all_hz, mean_hz, _earliest_hz(at, times)
-        side = int(min(shown) > (1 + _OTHER) * self.rate_hz) - int(max(shown) < (1 - _OTHER) * self.rate_hz)
-        before, self._side = self._side, side
-        if side and side == before:
-            stated = "stated" if self._is_stated else "measured"
-            raise OtherRateError(
-                f"{self._where}: expected {self.rate_hz:g} samples a second, as {stated}; its times give {all_hz:.4g}"
-            )

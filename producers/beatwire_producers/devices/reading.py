@@ -17,7 +17,7 @@ from beatwire.errors import UserError, shown
 from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
 from beatwire_producers.devices.clock_line import span
 from beatwire_producers.devices.packets import Description, DeviceAwayError, MachineClock, Packet, Reader, arrival_s
-from beatwire_producers.devices.rates import OtherRateError
+from beatwire_producers.devices.rate_check import OtherRateError
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
 _IDLE_S, _IDLE_TIMES = 0.02, 5  # between two looks for samples that have waited: at least, and of what a look takes
