@@ -1,4 +1,4 @@
-"""Hum of the mains is taken out: it costs no beat and no class, for every cut; a signal without it stays as it is."""
+"""Mains hum is taken out, equally for every cut, and hides no beat; a signal without hum stays as it is."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -36,7 +36,7 @@ def spare_collector() -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc keep freed memory, of all threads in one arena; return False where the allocator is another one.
+    """Let glibc keep freed memory, in one arena for all threads; return False where there is another allocator.
 
     What is free at the end of another arena is not returned when `MemoryReturn` asks for it.
     """

@@ -1,4 +1,4 @@
-"""Take the hum of the mains out of the samples of a ring: a sine of 50 or 60 Hz that goes on.
+"""Take the hum of the mains out of the samples of a ring: a steady sine of 50 or 60 Hz.
 
 Samples are cut into spans of about 0.4 s, counted from sample 0 of the stream. Of each span the complex amplitude at
 both frequencies is measured. Where those of ``SPANS`` spans are one sine, whose phase advances evenly since no mains
@@ -37,7 +37,7 @@ MOST = 32767
 
 
 def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
-    """Put the hum back into the spans of lane ``fresh.lane[i]`` that were not measured before this pass.
+    """Add the hum again to the spans of lane ``fresh.lane[i]`` that were not measured before this pass.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def correlate(samples: I16, table: I16, n: int) -> int:
 
 
 def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
-    """Write the sine that the spans up to ``k`` are, as it is ``LAG`` spans later; none if they are not one."""
+    """Write the sine that fits the spans up to ``k``, continued by ``LAG`` spans; none if no sine fits them."""
     power = 0.0
     sine[HUM_OF] = 0
     for which in range(0, hum_filter.tables.shape[0], 2):

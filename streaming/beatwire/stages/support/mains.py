@@ -12,7 +12,7 @@ from beatwire.stages.support.filters import half_up
 MAINS_HZ = (50.0, 60.0)
 SPAN_S = 0.4  # 20 and 24 periods
 LEAST_SPAN_S, MOST_SPAN_S = 0.35, 0.55
-RESOLVED = 0.48  # of the sampling rate: higher frequencies are not told from lower ones
+RESOLVED = 0.48  # of the sampling rate: a higher frequency cannot be distinguished from a lower one
 MOST_BITS = 7
 
 
