@@ -175,10 +175,10 @@ def test_the_alerts_that_the_table_leaves_out_are_named_by_rule_before_it() -> N
 def test_a_recording_without_eight_intervals_says_why_it_has_no_lowest_and_highest_rate() -> None:
     study = made_up(1.5, alerts=0)
     why = "no beat with eight intervals and good signal"
-    assert why not in sections.summary(study, hours_of(study), {"good": 1.0, "with_signal": 0.51234})
+    assert why not in sections.summary(study, hours_of(study), {"good": 1.0, "with_signal": 0.51234}, [])
     study.beats["expected_errors"][:] = 2.0
     quality = {"good": None, "with_signal": 0.51234}
-    head = sections.summary(study, hours_of(study), quality)
+    head = sections.summary(study, hours_of(study), quality, None)
     assert "51.2" in head
     assert head.count(why) == 2
     assert "no rate of good signal" in head

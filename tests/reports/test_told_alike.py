@@ -20,7 +20,7 @@ from beatwire.report.study import study_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-KINDS = ("ecg", "fast", "noise", "flat", "gap", "one lead")
+KINDS = ("ecg", "fast", "noise", "flat", "gap", "one lead", "hum")
 PARTS = st.lists(st.tuples(st.sampled_from(KINDS), st.floats(0.5, 45.0)), min_size=1, max_size=5)
 RATES = st.sampled_from((62.475, 99.7, 128.0, 250.0, 300.3, 512.0001))
 KNOWN = {kind: synthesise(7, seconds=60, leads=2, bpm=bpm).recording for kind, bpm in (("ecg", 70), ("fast", 150))}
@@ -38,6 +38,8 @@ def made_of(parts: list[tuple[str, float]], rate_hz: float, seed: int) -> Record
             piece = rng.normal(0, 200, (2, n))
         elif kind in ("flat", "gap"):
             piece = np.full((2, n), 0 if kind == "flat" else NO_VALUE)
+        elif kind == "hum":
+            piece[1] += 60 * np.sin(2 * np.pi * 50 / rate_hz * np.arange(n))
         elif kind == "one lead":
             piece[0] = NO_VALUE
         pieces.append(piece.round().astype(np.int16))
@@ -68,9 +70,11 @@ def test_summary_rows_and_report_agree(parts: list[tuple[str, float]], rate_hz: 
     share = (recording.samples != NO_VALUE).any(axis=0).mean()
     assert (told["quality"]["with_signal"] == 1.0) == (share == 1.0)
     assert told["quality"]["with_signal"] == pytest.approx(share, abs=1e-4)
-    page, screen = summary(study, hours, told["quality"]), summary_text(told | {"source": "drawn", "took_s": 0.1})
+    page = summary(study, hours, told["quality"], told["hum"])
+    screen = summary_text(told | {"source": "drawn", "took_s": 0.1})
     for text in (page, screen):
         assert ("100 %" in text) >= (share == 1.0)
+        assert ("mains hum" in text) == bool(told["hum"])
         assert not re.findall(r"\b(?:nan|inf|None|0\.0 %)", text)
 
 

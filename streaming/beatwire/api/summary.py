@@ -15,6 +15,7 @@ from rich.text import Text
 
 from beatwire.errors import escape
 from beatwire.offline.results.clock import clock, length
+from beatwire.offline.results.hum import size_text, where_text
 from beatwire.offline.results.share import percent
 from beatwire.service.priorities import STARS, STYLES
 
@@ -63,6 +64,7 @@ def _lines(summary: Mapping[str, Any], console: Console) -> Iterator[tuple[str, 
     yield "beats", Text(f"{summary['beats']:,}")
     yield "RR intervals", Text(_intervals(summary))
     yield from _quality_lines(summary["quality"])
+    yield from _hum_lines(summary)
     yield "gaps", Text(f"{summary['gaps']:,}" if summary["gaps"] else "none")
     yield from _rate_lines(summary["rate_trend_bpm"], summary["seconds"], console)
     yield from _alert_lines(summary["alerts"], summary["alerts_by_rule"])
@@ -102,6 +104,16 @@ def _quality_lines(quality: dict[str, Any]) -> Iterator[tuple[str, Text]]:
         wrong = 0 if errors is None else max(1, round(errors))
         found = f"about {wrong} wrong {'beat' if wrong == 1 else 'beats'} in 10 s" if wrong else "no beats"
         yield "", Text(f"worst {clock(worst['start_s'])} to {clock(worst['stop_s'])}, {found}")
+
+
+def _hum_lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
+    """Yield how much mains hum there is, and what becomes of it; nothing without hum."""
+    rows = summary["hum"]
+    if rows:
+        size = f": {size_text(rows[0])} mV peak" if rows[0]["mv"] is not None else ""
+        yield "mains hum", Text(where_text(rows, len(summary["leads"])) + size)
+        share = percent(rows[0]["share"])
+        yield "", Text(f"{share} of the time; subtracted for the analysis; check the contacts")
 
 
 def _alert_lines(count: int, by_rule: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Text]]:

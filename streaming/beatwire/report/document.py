@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from beatwire.errors import escape
+from beatwire.offline.results.hum import hum_summary
 from beatwire.offline.results.quality import quality_table
 from beatwire.offline.results.summary import quality_summary
 from beatwire.report import sections
@@ -35,7 +36,8 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
     with ThreadPoolExecutor(1) as pool:  # zlib works beside the interpreter
         packing = pool.submit(overview.signal_of, study.recording.samples)
         scale, kinds, hours = scale_of(study), kinds_of(study), hours_of(study)
-        strips = _strips(study, scale, kinds)
+        hum = hum_summary(study.recording)
+        strips = _strips(study, scale, kinds, with_hum=bool(hum))
         progress(0.2)
         quality = quality_table(study.recording, study.beats)
         plots, shares = _plots(study, quality), quality_summary(quality)
@@ -52,7 +54,7 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
     finest = "every sample" if signal.factor == 1 else f"minimum and maximum of every {1000 * seconds:.0f} ms"
     body = [
         grid_definition(),
-        sections.summary(study, hours, shares),
+        sections.summary(study, hours, shares, hum),
         _navigation(),
         sections.alerts(study, kinds),
         strips,
@@ -62,7 +64,7 @@ def report_html(study: Study, progress: Callable[[float], None] = lambda _: None
         section("overlay", "Beats over one another", _overlay_note(study), _row(plot(*_overlays(plots)))),
         unusual_beats(study, scale),
         section("plane", "Latent plane", _plane_note(study), legend(study), plot("plane")),
-        section("quality", "Signal quality over time", _quality_note(), plot("quality")),
+        section("quality", "Signal quality over time", _quality_note(), plot("quality"), sections.hum_table(hum)),
         section("overview", "The whole recording", _overview_note(finest), plot(*_overview_names(plots))),
         sections.how_made(study, finest),
         overview.holder(signal, study),
@@ -98,13 +100,13 @@ def _embedded(plots: dict[str, Any]) -> tuple[str, str, dict[str, str]]:
     return library, script, divs
 
 
-def _strips(study: Study, scale: Scale, kinds: list[Kind]) -> str:
+def _strips(study: Study, scale: Scale, kinds: list[Kind], *, with_hum: bool) -> str:
     """Return the section of strips, by kind of event."""
     events = [event for kind in kinds for event in kind.events]
     drawn = iter(enumerate(Strips(study, scale).draw(events)))
     parts = [note(
-        f"{scale.caption}{_leads_shown(study)}. A triangle marks a beat; between beats stands the interval in ms, "
-        "above a beat that is not N its class"
+        f"{scale.caption}{_leads_shown(study)}{'; with mains hum, as recorded' if with_hum else ''}. A triangle marks "
+        "a beat; between beats stands the interval in ms, above a beat that is not N its class"
         + (", and above that, in italics, the annotated class." if study.annotated else ".")
         + " Below: the response of the detection filter, to its own scale."
     )]  # fmt: skip

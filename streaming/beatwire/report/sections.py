@@ -10,6 +10,7 @@ from beatwire.alerts.rule import PRIORITIES
 from beatwire.errors import escape
 from beatwire.offline.results.clock import clock, length
 from beatwire.offline.results.episodes import Episode
+from beatwire.offline.results.hum import size_text, where_text
 from beatwire.offline.results.share import percent
 from beatwire.offline.results.summary import rates
 from beatwire.report.events import Kind
@@ -17,11 +18,17 @@ from beatwire.report.figures.hours import Hour
 from beatwire.report.html import Column, Html, facts, note, program, section, table
 from beatwire.report.study import PAUSE_S, Study
 
+HUM_NOTE = (
+    "Mains hum was subtracted before beats were found and judged. Strips and figures show the signal as recorded, with "
+    "its hum; the response is that of the signal without it."
+)
 MOST_ALERTS = 100  # rows of the table of alerts
 
 
-def summary(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
-    """Return the head of the report: what was recorded, and what was found; ``quality`` is that of the summary."""
+def summary(
+    study: Study, hours: list[Hour], quality: Mapping[str, Any], hum: Sequence[Mapping[str, Any]] | None
+) -> str:
+    """Return the head of the report: what was recorded, and what was found; ``quality``, ``hum``: of the summary."""
     recording = study.recording
     rr_ms, rate = study.rr_ms, rates(study.beats)
     longest = float(np.nanmax(rr_ms)) if np.isfinite(rr_ms).any() else np.nan
@@ -37,6 +44,10 @@ def summary(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
         ("time with a value", percent(quality["with_signal"], 1), "", ""),
         ("good signal", *_good(quality["good"])),
     ]
+    if hum:
+        unit = "not calibrated" if hum[0]["mv"] is None else "mV peak"
+        remark = f"{where_text(hum, len(recording.leads))}, {percent(hum[0]['share'])} of the time"
+        figures.append(("mains hum", size_text(hum[0]), unit, remark))
     for group in study.groups:
         share = f"{percent(len(group.rows) / len(study.sample), 1)} of the beats"
         figures.append((group.label, f"{len(group.rows):,}", "", share))
@@ -56,6 +67,7 @@ def summary(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
             "Beats are grouped by class. Median, lowest and highest rate: of the medians of eight intervals where the "
             "signal is good: at most one false or missed beat is expected in ten seconds."
         )
+        + (note(HUM_NOTE) if hum else "")
     )
 
 
@@ -147,6 +159,15 @@ def hourly(study: Study, hours: list[Hour], quality: Mapping[str, Any]) -> str:
         f"lowest and highest rate leave out. Pauses are intervals longer than {PAUSE_S:g} s. Signal: time with a value."
     )
     return section("hours", "By the hour", table(columns, rows, sums=1), note(text))
+
+
+def hum_table(hum: Sequence[Mapping[str, Any]] | None) -> str:
+    """Return the table of the leads with mains hum; empty without any."""
+    if not hum:
+        return ""
+    columns = [Column("mains hum", True), Column("Hz"), Column("mV peak"), Column("share of the time")]
+    rows = [[row["lead"], f"{row['hz']:g}", size_text(row), percent(row["share"])] for row in hum]
+    return table(columns, rows) + note("Peak: the median while there is hum. Look at the contacts of these electrodes.")
 
 
 def how_made(study: Study, finest: str) -> str:

@@ -16,3 +16,8 @@ def percent(share: float, decimals: int = 0) -> str:
     if float(shown) == 0.0:
         return f"<{step:g} %"
     return f">{100 - step:.{decimals}f} %" if float(shown) == 100.0 else f"{shown} %"
+
+
+def rounded(share: float) -> float:
+    """Return a share, rounded so that only all is 1 and only nothing is 0."""
+    return share if share in (0.0, 1.0) else min(0.9999, max(0.0001, round(share, 4)))

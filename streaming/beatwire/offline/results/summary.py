@@ -19,6 +19,8 @@ from beatwire.alerts.rule import PRIORITIES
 from beatwire.alerts.rules import RULES
 from beatwire.offline.analyze import Analysis
 from beatwire.offline.results.episodes import Episode, episodes_of
+from beatwire.offline.results.hum import hum_summary
+from beatwire.offline.results.share import rounded
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64, Bool
 from beatwire.tables import rr_statistics
@@ -58,6 +60,8 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
             See :func:`alerts_by_rule`.
         quality : dict
             See :func:`quality_summary`.
+        hum : list of dict or None
+            Mains hum; see :func:`beatwire.offline.results.hum.hum_summary`.
         gaps : int
             Gaps in the signal.
         model : str
@@ -78,6 +82,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         "alerts": sum(row["count"] for row in by_rule.values()),
         "alerts_by_rule": by_rule,
         "quality": quality_summary(quality),
+        "hum": hum_summary(recording),
         "gaps": analysis.counts["bridged"] + max(0, analysis.counts["restarts"]),
         "model": analysis.model,
     }
@@ -162,15 +167,10 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
     bad = judged & ~(errors <= GOOD_ERRORS)
     total_s = max(float(seconds.sum()), 1e-9)
     return {
-        "with_signal": _share(float(signal_s.sum()) / total_s),
-        "good": _share(float(signal_s[judged & ~bad].sum() / seconds[judged].sum())) if judged.any() else None,
+        "with_signal": rounded(float(signal_s.sum()) / total_s),
+        "good": rounded(float(signal_s[judged & ~bad].sum() / seconds[judged].sum())) if judged.any() else None,
         "worst": _worst_stretch(table, bad & (signal_s > 0)),
     }
-
-
-def _share(share: float) -> float:
-    """Return a share, rounded so that only all is 1 and only nothing is 0."""
-    return share if share in (0.0, 1.0) else min(0.9999, max(0.0001, round(share, 4)))
 
 
 def _worst_stretch(table: Mapping[str, Any], bad: Bool) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 In:  samples int16 [strips, leads, n]
 Out: responses float64 [strips, n], NaN where a stretch is too short to know them
 
-The stage ``ricker`` computes them, with the stretches as lanes of one bank: no second filter.
+The stage ``ricker`` computes them, with the stretches as lanes of one bank: no second filter. Hum is taken out before.
 """
 
 from dataclasses import replace
@@ -13,6 +13,7 @@ import numpy as np
 from beatwire.pipeline.settings import Settings
 from beatwire.records import F64, I16, Bank, Fresh, Ringed
 from beatwire.stages.detection import ricker
+from beatwire.stages.support.hum import take_out_hum
 
 CACHE_LINE = 32  # int16 in a cache line of 64 bytes: rings are whole lines
 
@@ -26,6 +27,7 @@ def responses_of(samples: I16, rate_hz: float, uv_per_unit: float = 0.0) -> F64:
     columns = -(-n // CACHE_LINE) * CACHE_LINE
     x = np.zeros((strips, leads, columns), np.int16)
     x[:, :, :n] = samples
+    take_out_hum(x, n, rate_hz)
     number, zero = np.arange(strips, dtype=np.int64), np.zeros(strips, np.int64)
     fresh = Fresh(
         number=0, bank=Bank(0, rate_hz, leads), lane=number, slot=number, start=zero, stop=np.full(strips, n, np.int64),

@@ -16,6 +16,11 @@ RESOLVED = 0.48  # of the sampling rate: a higher frequency cannot be distinguis
 MOST_BITS = 7
 
 
+def mains_hz(rate_hz: float) -> list[float]:
+    """Return the frequencies of the mains that are resolved at a sampling rate: of two rows of the filter each."""
+    return [hz for hz in MAINS_HZ if hz <= RESOLVED * rate_hz]
+
+
 @lru_cache(256)
 def hum_filter_for(rate_hz: float, hole: int) -> HumFilter | None:
     """Return the filter of a bank; ``hole``: the longest one that is filled in; None: no mains is resolved at its rate.
@@ -27,13 +32,13 @@ def hum_filter_for(rate_hz: float, hole: int) -> HumFilter | None:
     >>> hum_filter_for(100.0, 10) is None
     True
     """
-    mains_hz = [hz for hz in MAINS_HZ if hz <= RESOLVED * rate_hz]
-    if not mains_hz:
+    resolved_hz = mains_hz(rate_hz)
+    if not resolved_hz:
         return None
     lengths = range(half_up(LEAST_SPAN_S * rate_hz), half_up(MOST_SPAN_S * rate_hz) + 1)
     span = min(lengths, key=lambda n: (_away(n, rate_hz), abs(n - SPAN_S * rate_hz)))
     bits = max(bit for bit in range(MOST_BITS + 1) if 32768 * span << bit < 1 << 31)
-    angles = 2.0 * np.pi * np.array(mains_hz) / rate_hz
+    angles = 2.0 * np.pi * np.array(resolved_hz) / rate_hz
     waves = np.exp(-1j * angles[:, None] * np.arange(span))
     tables = np.stack([waves.real, waves.imag], axis=1).reshape(-1, span)
     tables = np.floor(tables * (1 << bits) + 0.5).astype(np.int16)

@@ -1,0 +1,96 @@
+"""Mains hum in samples that are at hand, by the kernel that takes it out of rings.
+
+In:  int16 samples, raw
+Out: for each lead and window, the frequency and the amplitude of its hum
+
+A window is the ``SPANS`` spans that must be one sine, about 2.4 s. Windows are counted from sample 0 of a stream, and
+each is measured alone: what is said of a stream does not depend on how it was cut.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from beatwire.backends.cpu import CPU
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.intake.hum import FINE, LAG, SPANS
+from beatwire.records import F64, I16, I32
+from beatwire.records.columns import HUM_COLUMNS, HUM_IM, HUM_OF, HUM_RE
+from beatwire.records.detection import FreshLanes
+from beatwire.records.hum import Hum
+from beatwire.stages.support.mains import hum_filter_for, mains_hz
+
+LEAST_MV = 0.05  # half a millimetre of ECG paper: less is not said
+LEAST_SHARE = 0.05  # of what else is in a window, where samples have no unit
+_BLOCK = 1 << 22  # samples that are copied at a time
+
+
+class MeasuredHum(NamedTuple):
+    """The hum of leads in windows.
+
+    hz         float64 [leads, windows]  50 or 60; NaN: no hum
+    amplitude  float64 [leads, windows]  peak, in units of a sample; NaN: no hum
+    """
+
+    hz: F64
+    amplitude: F64
+
+
+def window_of(rate_hz: float) -> int:
+    """Return the samples of a window; 0: no mains is resolved at this sampling rate.
+
+    >>> window_of(250.0), window_of(100.0)
+    (600, 0)
+    """
+    hum_filter = hum_filter_for(rate_hz, 0)
+    return 0 if hum_filter is None else SPANS * hum_filter.tables.shape[1]
+
+
+def measured_hum(samples: I16, rate_hz: float, uv_per_unit: float) -> MeasuredHum:
+    """Return the hum of leads, int16 [leads, n], whose first sample begins a window; the rest of ``n`` is left out.
+
+    Less than ``LEAST_MV`` is none. A window with a sample that has no value has none.
+    """
+    leads, width = samples.shape[0], window_of(rate_hz)
+    count = samples.shape[1] // width if width else 0
+    at_once = max(1, _BLOCK // max(1, leads * width))
+    blocks = [np.full((leads, 0, 2), np.nan)]
+    for first in range(0, count, at_once):
+        stop = min(count, first + at_once)
+        windows = samples[:, first * width : stop * width].reshape(leads, stop - first, width)
+        blocks.append(_block(windows, rate_hz, uv_per_unit))
+    found = np.concatenate(blocks, axis=1)
+    return MeasuredHum(found[..., 0], found[..., 1])
+
+
+def take_out_hum(x: I16, n: int, rate_hz: float) -> I32:
+    """Take hum out of the first ``n`` samples of lanes, int16 [lanes, leads, R], in place, as of rings.
+
+    Returns
+    -------
+    int32 [lanes, leads, LAG, HUM_COLUMNS]
+        The last sines, ``records.hum.Hum.sines``.
+    """
+    lanes, leads, _ = x.shape
+    hum_filter = hum_filter_for(rate_hz, 0)
+    sines: I32 = np.zeros((lanes, leads, LAG, HUM_COLUMNS), np.int32)
+    if hum_filter is not None:
+        lane, zeros = np.arange(lanes, dtype=np.int64), np.zeros(lanes, np.int64)
+        fresh = FreshLanes(lane, lane, zeros, np.full(lanes, n, np.int64), zeros)
+        amplitudes = np.zeros((lanes, leads, SPANS, hum_filter.tables.shape[0]), np.int32)
+        CPU.kernels.take_out_hum(lanes, fresh, hum_filter._replace(margin=0), Hum(amplitudes, sines), x)
+    return sines
+
+
+def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
+    """Return frequency and amplitude of windows, int16 [leads, k, width], as float64 [leads, k, 2]."""
+    sines = take_out_hum(np.array(windows.swapaxes(0, 1), order="C"), windows.shape[2], rate_hz)
+    sine = sines[:, :, (SPANS - 1) % LAG].swapaxes(0, 1)
+    amplitude = np.hypot(sine[..., HUM_RE], sine[..., HUM_IM]) / FINE
+    lowest = windows.min(axis=2)
+    least: F64 | float = LEAST_MV * 1000 / uv_per_unit if uv_per_unit > 0 else 0.0
+    if uv_per_unit == 0:
+        least = LEAST_SHARE * (windows.max(axis=2).astype(np.float64) - lowest - 2 * amplitude)
+    hums = (sine[..., HUM_OF] > 0) & (amplitude >= least) & (lowest != NO_VALUE)
+    hz = np.array(mains_hz(rate_hz))[np.maximum(sine[..., HUM_OF] - 1, 0) // 2]
+    return np.where(hums[..., None], np.stack([hz, amplitude], axis=2), np.nan)
