@@ -103,7 +103,7 @@ def test_the_screen_and_the_report_say_it_on_lines_of_80_characters() -> None:
     }  # fmt: skip
     lines = summary_text(summary).splitlines()
     (at,) = (k for k, line in enumerate(lines) if line.startswith("mains hum"))
-    assert lines[at][14:] == "50 Hz in 12 of 12 leads, most in a lead of 18 lette: 0.055 mV peak"
+    assert lines[at][14:] == "50 Hz in 12 of 12 leads, most in a lead of 18 lette: 0.06 mV peak"
     assert lines[at + 1].strip() == ">99 % of the time; subtracted for the analysis; check the contacts"
     assert max(map(len, lines[at : at + 2])) <= 80
     uncalibrated: list[dict[str, Any]] = [row | {"mv": None}]

@@ -8,6 +8,8 @@ module           contains
 ``ward``         all streams behind one lock: parts of the ward, new samples and beats
 ``traces``       the last ten seconds of samples of every stream
 ``beat_log``     the beats of the last ten minutes
+``hum``          which leads hum
+``natural``      the order of stream ids
 ``alerts``       alerts in force, and acknowledgements
 ``protocol``     the binary messages (docs/reference/page-protocol.md)
 ``browser``      one browser: what it looks at, and how far it has received

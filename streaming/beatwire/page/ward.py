@@ -4,7 +4,6 @@ In: what the reader's thread receives. Out: parts of the ward and of a bed as th
 the web server. State: ``Traces``, ``BeatLog``, ``Alerts``, the order of the streams. The clock is an argument.
 """
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,13 +15,14 @@ from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.kafka.reading.record import Record
 from beatwire.page.alerts import Alerts
 from beatwire.page.beat_log import BeatLog, as_json, decoded
+from beatwire.page.hum import HumSigns
+from beatwire.page.natural import Key, natural
 from beatwire.page.protocol import Block
 from beatwire.page.traces import Traces
 from beatwire.page.unanalysed import Unanalysed, explains
 from beatwire.records import I16, I64, RawTick
 from beatwire.wire.names import ACKS, ALERTS
 
-Key = tuple[tuple[bool, int, str], ...]  # of a stream id, for sorting
 STALE_US = round(RULES[NUMBERS["no data"]].default * 1e6)
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
@@ -43,7 +43,7 @@ class Ward:
 
     def __init__(self, traces: Traces | None = None) -> None:
         self._lock = threading.RLock()
-        self._traces, self._beats, self._alerts = traces or Traces(), BeatLog(), Alerts()
+        self._traces, self._beats, self._alerts, self._hum = traces or Traces(), BeatLog(), Alerts(), HumSigns()
         self._order: list[tuple[Key, int]] = []  # key of the stream id and slot; new streams at the end, unsorted
         self._by_name: I64 | None = None  # the slots of that list, sorted; None: it has changed
         self._rank: I64 = np.zeros(0, np.int64)  # by slot, of the highest alert in force
@@ -126,6 +126,7 @@ class Ward:
             listed = order[: int(np.count_nonzero(rank))] if alarms_only else order
             found = [slot for slot in listed if wanted in names[slot].casefold()] if wanted else listed
             offset = max(0, min(offset, len(found) - 1))
+            self._hum.begin()
             return {
                 "type": "ward",
                 "now_us": now_us,
@@ -142,6 +143,7 @@ class Ward:
         """Return a bed as the protocol has it; None if there is no such stream."""
         with self._lock:
             slot = self._traces.numbers.get(stream)
+            self._hum.begin()
             return None if slot is None else self._bed(slot, now_us)
 
     def alarmed(self) -> set[str]:
@@ -283,18 +285,9 @@ class Ward:
             "quality": shown.quality if shown else None,
             "score": last.beats[-1]["score"] if last else None,
             "beats": list(last.beats) if last else [],
+            "hum": [] if is_stale else self._hum.of(traces, slot),
             "state": "stale" if is_stale else "not analysed" if is_unanalysed else "lead off" if off else "live",
             "last_us": last_us,
             "arrived_us": arrived_us,
             "alerts": alerts,
         }
-
-
-def natural(stream: str) -> Key:
-    """Return a key that sorts numbers in stream ids as numbers.
-
-    >>> sorted(["bed-10", "bed-9", "Bed-1"], key=natural)
-    ['Bed-1', 'bed-9', 'bed-10']
-    """
-    parts = re.findall(r"[0-9]+|[^0-9]+", stream.casefold())
-    return tuple((False, int(part), part) if part[0] in "0123456789" else (True, 0, part) for part in parts)

@@ -63,4 +63,4 @@ def size_text(row: Mapping[str, Any]) -> str:
     >>> size_text({"mv": 0.312}), size_text({"mv": None})
     ('0.31', '-')
     """
-    return "-" if row["mv"] is None else f"{row['mv']:.2g}"
+    return "-" if row["mv"] is None else f"{row['mv']:.2f}"

@@ -11,6 +11,8 @@ import { drawDecoded, drawOverlay, drawPlane, drawTachogram } from "./plots.js";
 import { PX_PER_MM, figure, setText } from "./text.js";
 import { BeatWindows } from "./windows.js";
 
+const HUM = " Mains hum is drawn as it comes, and subtracted before beats are found: check the contact of that electrode.";
+
 export class Bed {
   /**
    * @param {import("./store.js").Store} store
@@ -130,6 +132,7 @@ export class Bed {
     setText(this.parts.signal, bed.rate_hz ? `${leads}, ${bed.rate_hz} Hz` : "no samples yet");
     this.alerts.update(bed.alerts);
     if (bed.leads.join() !== this.names && !this.section.hidden) this.#build();
+    else if (this.names) this.#showScale(bed);
   }
 
   #build() {
@@ -138,7 +141,12 @@ export class Bed {
     this.names = bed.leads.join();
     this.leads.build(bed.leads, PX_PER_MM);
     const gain = bed.uv_per_unit > 0 ? "10 mm/mV unless a lead says otherwise" : "not calibrated: amplitudes have no unit";
-    setText(this.parts.scale, `25 mm/s, ${gain}. Above each beat: its class and score: N normal, S supraventricular, V ventricular, Q cannot tell.`);
+    this.scaleText = `25 mm/s, ${gain}. Above each beat: its class and score: N normal, S supraventricular, V ventricular, Q cannot tell.`;
+    this.#showScale(bed);
+  }
+
+  #showScale({ hum }) {
+    setText(this.parts.scale, this.scaleText + (hum.some(Boolean) ? HUM : ""));
   }
 
   /** Draw the figures again, one a frame. */
@@ -174,7 +182,7 @@ export class Bed {
     if (!stream.ring || !this.names) return;
     if (stream.ring !== this.ring) this.leads.restart();
     this.ring = stream.ring;
-    this.leads.draw(stream.ring, stream.playhead.advance(nowMs, stream.ring.end), stream.beats);
+    this.leads.draw(stream.ring, stream.playhead.advance(nowMs, stream.ring.end), stream.beats, stream.bed.hum);
   }
 
   #showState(stream, nowMs) {

@@ -5,7 +5,7 @@
  */
 
 import { SweepTrace } from "./trace.js";
-import { colourOf, element, figure, letter, setText, standsOut } from "./text.js";
+import { colourOf, element, figure, humText, letter, setText, standsOut } from "./text.js";
 
 const MM_PER_S = 25;
 const USUAL_GAIN = 10; // mm/mV; a lead with another says so
@@ -69,7 +69,9 @@ export class Leads {
     const holder = element("div", "lead");
     const canvas = document.createElement("canvas");
     holder.style.height = `${Math.round(height)}px`;
-    holder.append(canvas, element("span", "lead-name", name));
+    const label = element("span", "lead-name");
+    label.append(element("span", "", name), element("span", "lead-hum"));
+    holder.append(canvas, label);
     this.parent.append(holder);
     this.traces.push(new SweepTrace(canvas, {
       ink: this.colours.trace, paper: this.colours.paper, lineWidth: 1.5, pxPerSecond: MM_PER_S * this.pxPerMm,
@@ -107,12 +109,15 @@ export class Leads {
    * @param {import("./ring.js").SampleRing} ring
    * @param {number} position
    * @param {import("./store.js").Beat[]} beats
+   * @param {any[]} hum of each lead
    */
-  draw(ring, position, beats) {
+  draw(ring, position, beats, hum) {
     this.traces.forEach((trace, lead) => {
       if (lead < ring.leads.length) trace.draw(ring, lead, position);
       const gain = trace.gain === USUAL_GAIN || !ring.uvPerUnit ? "" : ` ${trace.gain} mm/mV`;
-      setText(trace.canvas.nextElementSibling, this.names[lead] + gain);
+      const [name, sign] = trace.canvas.nextElementSibling.children;
+      setText(name, this.names[lead] + gain);
+      setText(sign, humText(hum[lead]));
     });
     if (this.traces.length) for (const strip of this.strips) this.#mark(strip, ring, beats);
   }

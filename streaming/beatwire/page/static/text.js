@@ -47,6 +47,11 @@ export function figure(value, digits = 0) {
   return value === null || value === undefined || Number.isNaN(value) ? "--" : value.toFixed(digits);
 }
 
+/** Mains hum of a lead, e.g. "hum 50 Hz 0.4 mV"; empty without any. @param {{hz: number, mv: number|null}|null|undefined} hum */
+export function humText(hum) {
+  return hum ? `hum ${hum.hz} Hz${hum.mv === null ? "" : ` ${Number(hum.mv.toFixed(2))} mV`}` : "";
+}
+
 /** True for a beat that the rule "anomalous beats" counts. @param {{class: string}} beat */
 export function isStrange(beat) {
   return beat.class === "anomalous" || beat.class === "premature";

@@ -5,7 +5,7 @@
  */
 
 import { SweepTrace } from "./trace.js";
-import { PX_PER_MM, alarmLine, byPriority, element, figure, isStrange, letter, parts, setText, standing } from "./text.js";
+import { PX_PER_MM, alarmLine, byPriority, element, figure, humText, isStrange, letter, parts, setText, standing } from "./text.js";
 
 const SWEEP_S = 6;
 const ID_END = 6; // letters of an id that are always shown: beds differ at the end
@@ -14,6 +14,14 @@ const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
 
 /** The class in the style sheet of a beat's letter. @param {{beat_class: string|null}} beat */
 const nameOf = (beat) => (beat.beat_class ? `class-${beat.beat_class.toLowerCase()}` : "");
+
+/** The lead that is drawn, and the hum of the lead with most of it, e.g. "II, V1 hum 50 Hz 0.4 mV". @param {any} bed */
+function leadText({ leads, hum }) {
+  const size = (k) => (hum[k] ? hum[k].mv ?? 0 : -1);
+  const most = hum.reduce((best, _, k) => (size(k) > size(best) ? k : best), 0);
+  if (!hum[most]) return leads[0] ?? "";
+  return `${leads[0]}, ${most ? `${leads[most]} ` : ""}${humText(hum[most])}`;
+}
 
 /** The gravest alert; beside it, if somebody has acknowledged it, the gravest that nobody has. @param {any[]} alerts in order */
 function alarmLines(alerts) {
@@ -57,7 +65,7 @@ export class Tile {
     setText(this.parts.rate, figure(bpm));
     this.parts.rate.classList.toggle("unknown", bpm === null);
     setText(this.parts.signal, `quality ${quality === null ? "--" : `${Math.round(100 * quality)} %`}`);
-    setText(this.parts.lead, bed.leads[0] ?? "");
+    setText(this.parts.lead, leadText(bed));
     this.#showBeats(bed);
     this.#showAlerts(bed, bpm);
   }
