@@ -87,8 +87,10 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                   ((f"sum(rate(beatwire_messages_total{RATE}))", "messages"),)),
             Panel("Beats a second", "cps", "Heartbeats published.",
                   ((f"sum(rate(beatwire_beats_total{RATE}))", "beats"),)),
-            Panel("Streams", "short", "Streams with state in memory, and those whose drift is above the model's limit.",
-                  (("sum(beatwire_streams)", "streams"), ("sum(beatwire_streams_drifting)", "drifting"))),
+            Panel("Streams", "short", "Streams with state in memory, those whose drift is above the model's limit, and "
+                  "those with mains hum: look at their electrodes.",
+                  (("sum(beatwire_streams)", "streams"), ("sum(beatwire_streams_drifting)", "drifting"),
+                   ("sum(beatwire_streams_with_hum)", "with mains hum"))),
         ),
     ),
     (

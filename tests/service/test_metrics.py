@@ -10,13 +10,15 @@ import pytest
 from beatwire.kernels.intake import avro
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import REJECT_KINDS
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import REJECT_KINDS, RawTick
 from beatwire.service.observing.counters import Latency
 from beatwire.service.observing.instruments import Instruments
 from beatwire.service.observing.metric_table import METRICS
 from beatwire.service.observing.metrics import LATENCY_BOUNDS_S
 from beatwire.stages.decode import KINDS
 from beatwire.wire.avro import REASONS
+from laws import Signal
 from monitored import Monitored, feed, get, polled
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -193,6 +195,25 @@ def test_the_metrics_of_the_table_are_served_with_their_labels(families: dict[st
     assert {name: set(METRICS[name].labels) for name in set(served) - empty} == {
         name: labels for name, labels in served.items() if name not in empty
     }
+
+
+def test_streams_with_hum_are_counted_until_they_are_clean_or_gone() -> None:
+    at = np.arange(250 * 14)
+    samples = synthesise(1, rate_hz=250.0, seconds=14, leads=2, noise=0.0).recording.samples
+    pipeline, signals = Pipeline(Settings()), []
+    for k, (mv, stop) in enumerate(((0.4, 3500), (0.4, 1750), (0.02, 3500), (0.0, 0))):
+        hum = np.where(at < stop, mv * 1000 / 5.0 * np.sin(2 * np.pi * 50.0 / 250.0 * at), 0.0)
+        signals.append(Signal(f"bed-{k}", samples + np.stack([0 * at, hum.round().astype(np.int16)]).astype(np.int16)))
+    signals.append(Signal("slow", samples[:, ::3], rate_hz=83.0))
+    signals.append(Signal("raw", signals[0].samples, uv_per_unit=0.0))
+    counts = []
+    for second in range(14):
+        span = 250 * second, 250 * (second + 1)
+        pipeline.emit(RawTick.of([signal.chunk(*span) for signal in signals if signal.samples.shape[1] >= span[1]]))
+        counts.append(pipeline.streams_with_hum)
+    assert (counts[0], counts[5], counts[6], counts[-1]) == (0, 2, 2, 1)
+    pipeline.reset()
+    assert pipeline.streams_with_hum == 0
 
 
 def test_every_metric_of_the_alert_rules_is_served(families: dict[str, Metric]) -> None:

@@ -19,11 +19,14 @@ from beatwire.pipeline.turned_away import note_turned_away
 from beatwire.records import I32, Acknowledgement, Aligned, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.feed import Watched
 from beatwire.records.samples import BankKind, SlotColumns
+from beatwire.records.slot_columns import SLOT_BANK, SLOT_LANE, SLOT_NANOVOLTS
 from beatwire.settings import HORIZON_S
 from beatwire.stages import align, lifecycle
 from beatwire.stages.judging import alert, drift
+from beatwire.stages.support.hum import humming
 from beatwire.stages.support.streams.banks import kinds_of
 from beatwire.stages.support.streams.read_ids import ReadIds
+from beatwire.tables import host_array
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
@@ -190,6 +193,18 @@ class Pipeline(Graph):
         """Return what happened to chunks since the start: duplicates, gaps, restarts, by ``align.COUNTS``."""
         counts = dict(zip(align.COUNTS, self._align.counts.tolist(), strict=True))
         return counts | {"strays": self._align.admission.waiting.dropped}
+
+    @property
+    def streams_with_hum(self) -> int:
+        """Return how many streams have mains hum; another thread may read it during a tick."""
+        slots = self._align.slots
+        count = 0
+        for bank, sines in list(self.ringed.state.sines.items()):
+            of_bank = slots[(slots[:, SLOT_BANK] == bank) & (slots[:, SLOT_LANE] >= 0)]
+            of_bank = of_bank[of_bank[:, SLOT_LANE] < len(sines)]  # others begin with this tick
+            lanes = host_array(sines)[of_bank[:, SLOT_LANE]]
+            count += int(humming(lanes, of_bank[:, SLOT_NANOVOLTS] / 1000.0).sum())
+        return count
 
     @property
     def _align(self) -> align.State:

@@ -14,7 +14,7 @@ import numpy as np
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.intake.hum import FINE, LAG, SPANS
-from beatwire.records import F64, I16, I32
+from beatwire.records import F64, I16, I32, Bool
 from beatwire.records.columns import HUM_COLUMNS, HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum
@@ -80,6 +80,22 @@ def take_out_hum(x: I16, n: int, rate_hz: float) -> I32:
         amplitudes = np.zeros((lanes, leads, SPANS, hum_filter.tables.shape[0]), np.int32)
         CPU.kernels.take_out_hum(lanes, fresh, hum_filter._replace(margin=0), Hum(amplitudes, sines), x)
     return sines
+
+
+def humming(sines: I32, uv_per_unit: F64) -> Bool:
+    """Return which lanes have a lead with hum of at least ``LEAST_MV``, by what is taken out of their newest spans.
+
+    Parameters
+    ----------
+    sines : int32 [lanes, leads, LAG, HUM_COLUMNS]
+        ``records.hum.Hum.sines``.
+    uv_per_unit : float64 [lanes]
+        0: not calibrated, which is no hum.
+    """
+    uv = np.hypot(sines[..., HUM_RE], sines[..., HUM_IM]) / FINE * uv_per_unit[:, None, None]
+    hums = (sines[..., HUM_OF] > 0) & (uv >= 1000 * LEAST_MV)
+    found: Bool = np.any(np.all(hums, axis=2), axis=1)
+    return found
 
 
 def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
