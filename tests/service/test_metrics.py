@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -214,6 +215,8 @@ def test_streams_with_hum_are_counted_until_they_are_clean_or_gone() -> None:
     assert (counts[0], counts[5], counts[6], counts[-1]) == (0, 2, 2, 1)
     pipeline.reset()
     assert pipeline.streams_with_hum == 0
+    pipeline.backend = SimpleNamespace(name="gpu")  # type: ignore[assignment]
+    assert pipeline.streams_with_hum is None  # another thread's copy would end the capture of a graph
 
 
 def test_every_metric_of_the_alert_rules_is_served(families: dict[str, Metric]) -> None:

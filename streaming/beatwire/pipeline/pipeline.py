@@ -26,7 +26,6 @@ from beatwire.stages.judging import alert, drift
 from beatwire.stages.support.hum import humming
 from beatwire.stages.support.streams.banks import kinds_of
 from beatwire.stages.support.streams.read_ids import ReadIds
-from beatwire.tables import host_array
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
@@ -195,15 +194,18 @@ class Pipeline(Graph):
         return counts | {"strays": self._align.admission.waiting.dropped}
 
     @property
-    def streams_with_hum(self) -> int:
-        """Return how many streams have mains hum; another thread may read it during a tick."""
-        slots = self._align.slots
-        count = 0
+    def streams_with_hum(self) -> int | None:
+        """Return how many streams have mains hum; another thread may read it during a tick. None: a card has it.
+
+        There a copy by another thread would end the capture of a graph.
+        """
+        if self.backend.name != "cpu":
+            return None
+        slots, count = self._align.slots, 0
         for bank, sines in list(self.ringed.state.sines.items()):
             of_bank = slots[(slots[:, SLOT_BANK] == bank) & (slots[:, SLOT_LANE] >= 0)]
             of_bank = of_bank[of_bank[:, SLOT_LANE] < len(sines)]  # others begin with this tick
-            lanes = host_array(sines)[of_bank[:, SLOT_LANE]]
-            count += int(humming(lanes, of_bank[:, SLOT_NANOVOLTS] / 1000.0).sum())
+            count += int(humming(sines[of_bank[:, SLOT_LANE]], of_bank[:, SLOT_NANOVOLTS] / 1000.0).sum())
         return count
 
     @property

@@ -179,7 +179,8 @@ def chunk_metrics(pipeline: Pipeline, instruments: Instruments) -> Iterator[Metr
     counts = pipeline.counts | {"other_schema": pipeline.resolved}
     yield _many("beatwire_chunks_total", (([what], count) for what, count in counts.items()))
     yield _one("beatwire_streams", pipeline.directory.known)
-    yield _one("beatwire_streams_with_hum", pipeline.streams_with_hum)
+    hum = pipeline.streams_with_hum
+    yield _many("beatwire_streams_with_hum", [] if hum is None else [((), hum)])
 
 
 def memory_metrics(pipeline: Pipeline) -> Iterator[Metric]:
