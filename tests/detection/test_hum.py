@@ -77,6 +77,23 @@ def test_a_signal_without_hum_stays_as_it_is(seed: int, rate_hz: float, leads: i
     assert np.sqrt(np.mean(changed**2)) <= 3.0
 
 
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=st.sampled_from(RATES_HZ), leads=st.integers(1, 2), mains_hz=st.sampled_from([49.97, 50.0, 60.0]),
+    size_mv=st.floats(0.3, 3.0), share=st.floats(-0.5, 0.5), side=st.sampled_from([-1, 1]),
+)  # fmt: skip
+def test_a_lead_at_a_limit_of_its_converter_stays_as_it_is(
+    rate_hz: float, leads: int, mains_hz: float, size_mv: float, share: float, side: int
+) -> None:
+    """Without what looks like hum no sample would equal the limit, and the alert would end."""
+    recording, limit = heart(1, rate_hz, leads).recording, 2500  # of 2 uV
+    hum = hum_of(recording.samples.shape[1], rate_hz, mains_hz, size_mv * 500)
+    clipped = np.clip(0.2 * recording.samples + hum + limit + share * size_mv * 500, -limit, limit)
+    signal = Signal("s", side * np.round(clipped).astype(np.int16), rate_hz, recording.uv_per_unit)
+    seen, known = rings_of(signal, seconds_of(clipped.shape[1], rate_hz), 4)
+    assert (seen == signal.samples)[:, known].all()
+
+
 @pytest.mark.parametrize("seed", [2, 3])
 def test_hum_as_large_as_the_beats_hides_none(seed: int) -> None:
     recording = synthesise(seed, rate_hz=125.0, leads=1, seconds=60).recording

@@ -15,10 +15,11 @@ on, in integers and in sums, products, quotients and roots of float64: equal for
 
 import math
 
-from beatwire.kernels.extremes import lowest
+from beatwire.kernels.extremes import least_and_largest
+from beatwire.kernels.intake.converter import is_limited
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.team import WIDTH, added, member, narrow, part, parts, wait
-from beatwire.records import I16, I32
+from beatwire.records import F64, I16, I32
 from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum, HumFilter
@@ -56,21 +57,24 @@ def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: 
     wait()
 
 
-def take_out_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+def take_out_hum(i: int, fresh: FreshLanes, uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
     """Measure the spans of lane ``fresh.lane[i]`` that are final, and take hum out of all that were not before.
 
     Parameters
     ----------
+    uv_per_unit : float64 [n]
+        Microvolts a unit; 0: not calibrated.
     x : int16 [lanes, leads, R], read and written
         Rings behind the placements of the pass.
     """
+    nanovolts = int(math.floor(1000.0 * uv_per_unit[i] + 0.5))
     lane, base, start, stop = int(fresh.lane[i]), int(fresh.base[i]), int(fresh.start[i]), int(fresh.stop[i])
     begin, end = measured(start, base, hum_filter), measured(stop, base, hum_filter)
     for lead in range(part(), x.shape[1], parts()):
         ring, amplitudes, sines = x[lane, lead], hum.amplitudes[lane, lead], hum.sines[lane, lead]
         for k in range(begin, (stop - 1) // hum_filter.tables.shape[1] + 1):
             if k < end:
-                measure(ring, base, k, hum_filter, x.shape[1] > 1, amplitudes)
+                measure(ring, base, k, hum_filter, nanovolts, amplitudes)
             if sines[k % LAG, HUM_OF] > 0:
                 add_sine(ring, base, stop, k, -1, hum_filter, sines[k % LAG])
             wait()
@@ -96,12 +100,19 @@ def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
     return max(base, stop - hum_filter.margin) // span
 
 
-def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, may_lack: bool, amplitudes: I32) -> None:
-    """Write the amplitudes of span ``k``, ``amplitudes[k % SPANS]``; zero if one of its samples has no value."""
+def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, amplitudes: I32) -> None:
+    """Write the amplitudes of span ``k``, ``amplitudes[k % SPANS]``.
+
+    They are zero if one of its samples has no value, and if the lead stands at a limit of its converter: there is no
+    sine, and without what looks like one it could not be seen that it does.
+    """
     tables = hum_filter.tables
     span = tables.shape[1]
     first, row = k * span, amplitudes[k % SPANS]
-    known = first >= base and not (may_lack and lowest(ring, first, span) == NO_VALUE)
+    known = first >= base
+    if known:
+        least, largest = least_and_largest(ring, first, span)
+        known = least != NO_VALUE and not is_limited(ring, first, span, least, largest, nanovolts)
     column = first % ring.shape[0]
     head = min(span, ring.shape[0] - column)
     old, new = ring[column : column + head], ring[: span - head]

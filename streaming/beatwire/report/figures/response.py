@@ -27,7 +27,7 @@ def responses_of(samples: I16, rate_hz: float, uv_per_unit: float = 0.0) -> F64:
     columns = -(-n // CACHE_LINE) * CACHE_LINE
     x = np.zeros((strips, leads, columns), np.int16)
     x[:, :, :n] = samples
-    take_out_hum(x, n, rate_hz)
+    take_out_hum(x, n, rate_hz, uv_per_unit)
     number, zero = np.arange(strips, dtype=np.int64), np.zeros(strips, np.int64)
     fresh = Fresh(
         number=0, bank=Bank(0, rate_hz, leads), lane=number, slot=number, start=zero, stop=np.full(strips, n, np.int64),

@@ -70,7 +70,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
         run, rest = in_turn
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
     if hum is not None:
-        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, *hum, x)
+        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, fresh.uv_per_unit, *hum, x)
     return state, Ringed(fresh, x)
 
 

@@ -63,7 +63,7 @@ def measured_hum(samples: I16, rate_hz: float, uv_per_unit: float) -> MeasuredHu
     return MeasuredHum(found[..., 0], found[..., 1])
 
 
-def take_out_hum(x: I16, n: int, rate_hz: float) -> I32:
+def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float) -> I32:
     """Take hum out of the first ``n`` samples of lanes, int16 [lanes, leads, R], in place, as of rings.
 
     Returns
@@ -78,7 +78,8 @@ def take_out_hum(x: I16, n: int, rate_hz: float) -> I32:
         lane, zeros = np.arange(lanes, dtype=np.int64), np.zeros(lanes, np.int64)
         fresh = FreshLanes(lane, lane, zeros, np.full(lanes, n, np.int64), zeros)
         amplitudes = np.zeros((lanes, leads, SPANS, hum_filter.tables.shape[0]), np.int32)
-        CPU.kernels.take_out_hum(lanes, fresh, hum_filter._replace(margin=0), Hum(amplitudes, sines), x)
+        uv = np.full(lanes, uv_per_unit, np.float64)
+        CPU.kernels.take_out_hum(lanes, fresh, uv, hum_filter._replace(margin=0), Hum(amplitudes, sines), x)
     return sines
 
 
@@ -100,7 +101,7 @@ def humming(sines: I32, uv_per_unit: F64) -> Bool:
 
 def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
     """Return frequency and amplitude of windows, int16 [leads, k, width], as float64 [leads, k, 2]."""
-    sines = take_out_hum(np.array(windows.swapaxes(0, 1), order="C"), windows.shape[2], rate_hz)
+    sines = take_out_hum(np.array(windows.swapaxes(0, 1), order="C"), windows.shape[2], rate_hz, uv_per_unit)
     sine = sines[:, :, (SPANS - 1) % LAG].swapaxes(0, 1)
     amplitude = np.hypot(sine[..., HUM_RE], sine[..., HUM_IM]) / FINE
     lowest = windows.min(axis=2)
