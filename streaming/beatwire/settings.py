@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from beatwire.errors import UserError
 
-HORIZON_S = 130.0
+HORIZON_S = 135.0
 
 
 @dataclass(frozen=True, slots=True)

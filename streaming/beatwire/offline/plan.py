@@ -9,8 +9,9 @@ from beatwire.offline.prefetch import BUFFERS
 from beatwire.records import Bank
 
 # A score depends on the 75 s before its beat, over beats that depend on the 22.4 s before them, with the network on
-# 32.4: 107.4 s. Alerts depend on more, but they are decided from the merged beats of all shards.
-WARM_S = 110.0
+# 32.4, and over samples without mains hum, which depend on 4.4 s more: 111.8 s. Alerts depend on more, but they are
+# decided from the merged beats of all shards.
+WARM_S = 112.0
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 
 _LARGE_MEMORY_BYTES = 16 << 30  # of a device: from here on the results of a batch are kept until it ends

@@ -1,7 +1,8 @@
 """Settings of the whole graph: frozen, in seconds and hertz, validated once.
 
 ``HORIZON_S`` is the published constant: what the monitor emits for time t depends on the samples in
-[t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
+[t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another,
+and 4.4 s more: all of them are of samples without mains hum, which is measured in eight spans of at most 0.55 s:
 
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
   by its own level); the disturbance is the risks of the peaks of ten seconds: 32.4 s; so are the peaks that the network

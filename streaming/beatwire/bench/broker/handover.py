@@ -21,10 +21,10 @@ from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming import commits
 from beatwire.kafka.local import broker
+from beatwire.settings import HORIZON_S
 from beatwire.wire import names
 
 STREAMS, KILLS = 1000, 10
-HORIZON_S = 125.0  # before the first kill, so that a full horizon is replayed
 SETTLE_S = 15.0  # after a worker has joined
 SESSION_S = 6.0  # of the group, at the local broker
 LIMIT_S = 5.0  # beyond the session timeout
@@ -45,7 +45,7 @@ def run_handovers(log: Log, streams: int = STREAMS, kills: int = KILLS) -> list[
             stdout=subprocess.DEVNULL,
         )
         try:
-            time.sleep(HORIZON_S)
+            time.sleep(HORIZON_S)  # so that a full horizon is replayed
             for kill in range(kills):
                 found.append(_hand_over(kafka.cluster, workers) - SESSION_S)
                 log(f"handover: kill {kill + 1}: {found[-1]:.2f} s beyond the session timeout")
