@@ -78,6 +78,20 @@ def test_a_model_that_is_replaced_at_its_path_is_read_again(client: Client, tmp_
         np.testing.assert_array_equal(scores, expected)
 
 
+def test_the_hum_of_each_recording_is_in_its_row(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, mv, rate_hz in (("hum.csv", 0.3, 250.0), ("clean.csv", 0.0, 250.0), ("slow.csv", 0.0, 100.0)):
+        made = synthesise(1, rate_hz=rate_hz, seconds=30.0, leads=2, noise=0.0)
+        hum = mv * 1000 / made.recording.uv_per_unit * np.sin(2 * np.pi * 50.0 / rate_hz * np.arange(30 * rate_hz))
+        made.recording.samples[1] += hum.round().astype(np.int16)
+        write_table(tmp_path / "in" / name, made)
+    run(tmp_path / "in", tmp_path / "out", client, lead="all")
+    rows = read_table(tmp_path / "out").compute(scheduler="synchronous").set_index("recording")
+    assert rows.loc["hum.csv", ["hum_mv", "hum_share"]].tolist() == [pytest.approx(0.3, abs=0.02), 1.0]
+    assert rows["hum_share"].fillna(-1.0).to_dict() == {"hum.csv": 1.0, "clean.csv": 0.0, "slow.csv": -1.0}
+    assert rows.loc[["clean.csv", "slow.csv"], "hum_mv"].isna().all()
+
+
 def test_a_table_is_a_dask_frame_with_a_partition_a_recording(folder: Path, client: Client, tmp_path: Path) -> None:
     beats = beatwire.archive(folder, tmp_path / "out", scheduler=client, notes=lambda _: None)
     assert beats.npartitions == 3

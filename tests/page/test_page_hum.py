@@ -103,4 +103,4 @@ def test_tile_and_bed_show_the_hum_and_say_what_is_drawn(browser: Browser, page:
         tile(seen, "bed-1").click()
         expect(seen.locator(".lead-hum").nth(1)).to_have_text("hum 50 Hz 0.4 mV")
         expect(seen.locator(".lead-hum").nth(0)).to_have_text("")
-        expect(seen.locator(".scale")).to_contain_text("check the contact of that electrode")
+        expect(seen.locator(".scale")).to_contain_text("check the electrode contacts")

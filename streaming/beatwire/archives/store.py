@@ -44,8 +44,8 @@ SCHEMAS = {
     "recordings": {
         "source": _TEXT, "state": _TEXT, "reason": _TEXT, "leads": _TEXT, "rate_hz": _FLOAT, "seconds": _FLOAT,
         "beats": _INT, "alerts": _INT, "median_rate_bpm": _FLOAT, "min_rate_bpm": _FLOAT, "max_rate_bpm": _FLOAT,
-        "with_signal": _FLOAT, "good_signal": _FLOAT, "notes": _TEXT, "report": _TEXT, "took_s": _FLOAT,
-        "stamp": _TEXT, "made_with": _TEXT,
+        "with_signal": _FLOAT, "good_signal": _FLOAT, "hum_mv": _FLOAT, "hum_share": _FLOAT, "notes": _TEXT,
+        "report": _TEXT, "took_s": _FLOAT, "stamp": _TEXT, "made_with": _TEXT,
     },
 }  # fmt: skip
 RECORDINGS = "recordings"

@@ -130,10 +130,13 @@ def _analyzed(found: Found, work: Work, store: Store) -> dict[str, Any]:
         _write_report(found.source, recording, analysis, work, report, store, notes.append)
     summary = summarize(recording, analysis, quality)
     row = {name: summary[name] for name in SCHEMAS[RECORDINGS] if name in summary}
+    most_hum = (summary["hum"] or [{"mv": None, "share": None if summary["hum"] is None else 0.0}])[0]
     return row | {
         "leads": ", ".join(recording.leads),
         "with_signal": summary["quality"]["with_signal"],
         "good_signal": summary["quality"]["good"],
+        "hum_mv": most_hum["mv"],
+        "hum_share": most_hum["share"],
         "notes": "; ".join(notes) or None,
         "report": report,
     }

@@ -11,7 +11,7 @@ import { drawDecoded, drawOverlay, drawPlane, drawTachogram } from "./plots.js";
 import { PX_PER_MM, figure, setText } from "./text.js";
 import { BeatWindows } from "./windows.js";
 
-const HUM = " Mains hum is drawn as it comes, and subtracted before beats are found: check the contact of that electrode.";
+const HUM = " Mains hum is drawn as it comes, and subtracted before beats are found: check the electrode contacts.";
 
 export class Bed {
   /**

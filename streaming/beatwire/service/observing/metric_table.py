@@ -56,7 +56,7 @@ _KINDS = (
         "acknowledgements of no alert in force, since the last assignment",
     ),
     Kind("beatwire_streams_with_limits", "gauge", (), "streams whose limits differ from the defaults"),
-    Kind("beatwire_streams_with_hum", "gauge", (), "streams with a lead of at least 0.05 mV mains hum; not on a GPU"),
+    Kind("beatwire_streams_with_hum", "gauge", (), "streams with mains hum of 0.05 mV or more in a lead; not of a GPU"),
     Kind("beatwire_gpu_memory_bytes", "gauge", ("what",), "memory pool of the GPU in use: now, most"),
     Kind("beatwire_gpu_allocations_total", "counter", (), "allocations by the memory pool"),
     Kind(
