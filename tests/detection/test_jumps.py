@@ -16,11 +16,15 @@ from steps import fresh_of
 LIMIT, UV = 1000.0, 4.0  # in units, and microvolts of one
 
 
-def count_larger(differences: np.ndarray, least: int, first: bool = True) -> int:
-    """Return how many differences, from a jump on, are larger; each behind equal samples for these, but the first."""
+def count_larger(differences: np.ndarray, least: int, after: int, first: bool = True) -> int:
+    """Return how many differences, from a jump on, are larger; each behind equal samples for these.
+
+    The first one only if they last 12 ms.
+    """
     changes = np.concatenate([[-1], np.flatnonzero(differences)])
-    weights = (1 + 3 * (np.diff(changes) - 1))[np.abs(differences[changes[1:]]) > least]
-    weights[: int(first)] = 1
+    gaps = np.diff(changes)[np.abs(differences[changes[1:]]) > least]
+    weights = 1 + 3 * (gaps - 1)
+    weights[: int(first)][5 * gaps[: int(first)] < 3 * after] = 1
     return int(weights.sum())
 
 
@@ -37,10 +41,10 @@ def without_jumps(x: np.ndarray, one: Filter) -> np.ndarray:
         past, future = np.abs(d[max(0, s - BEFORE * one.after) : s]), np.abs(d[s + 1 : s + 1 + one.after])
         larger = np.flatnonzero(future > size)
         seen = s + (int(larger[0]) if len(larger) else one.after)
-        others = count_larger(past[::-1], size // SHARE)
-        others += count_larger(future, size // SHARE, others == 0)
+        others = count_larger(past[::-1], size // SHARE, one.after)
+        others += count_larger(future, size // SHARE, one.after, others == 0)
         alone = seen == s + one.after and others <= most_others(one.after, size, int(LIMIT))
-        early = count_larger(past[::-1], size // EARLY_SHARE) <= most_early(one.after)
+        early = count_larger(past[::-1], size // EARLY_SHARE, one.after) <= most_early(one.after)
         if (past >= size).any():
             continue
         for q in range(max(1, s - before), min(n, s + behind + 1)):
@@ -81,6 +85,7 @@ def responses(x: np.ndarray, cuts: list[tuple[int, int]], rate_hz: float) -> np.
 @example([(300, 9000), (301, -9000), (400, 2000), (401, 2000), (402, 2000), (403, 2000)], 1, 250.0, 1, 0)
 @example([(1, 5000), (890, -20_000)], 100, 250.0, 1, 1)
 @example([(300, 9000), (304, -3000), (308, -3000)], 1, 500.0, 4, 1)
+@example([(300, 9000), (308, -6000)], 1, 500.0, 4, 1)
 def test_any_cut_gives_the_response_without_the_jumps_that_stand_alone(
     jumps: list[tuple[int, int]], noise: int, rate_hz: float, hold: int, seed: int
 ) -> None:

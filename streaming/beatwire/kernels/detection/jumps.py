@@ -80,12 +80,12 @@ def most_early(after: int) -> int:
     return MOST_EARLY if after >= FINE else 0
 
 
-def counted(others: int, held: int) -> int:
+def counted(others: int, held: int, after: int) -> int:
     """Return for how many a difference near a jump counts, behind ``others`` and then ``held`` equal samples.
 
-    The first may be the other edge of a pulse, or of a signal at the end of its range.
+    The first may be the other edge of a pulse, of less than 12 ms, or of a signal at the end of its range.
     """
-    return 1 + 3 * held if others > 0 else 1
+    return 1 + 3 * held if others > 0 or 5 * (held + 1) >= 3 * after else 1
 
 
 def beside_jump(after: int) -> tuple[int, int]:
@@ -104,8 +104,8 @@ def judge_jump(ring: I16, base: int, s: int, jump: int, last: int, after: int, l
     others = early = held = 0  # held: equal samples between two differences
     for k in range(1, BEFORE * after + 1):
         other = abs(difference(ring, base, s - k))
-        others += counted(others, held) if other > size // SHARE else 0
-        early += counted(early, held) if other > size // EARLY_SHARE else 0
+        others += counted(others, held, after) if other > size // SHARE else 0
+        early += counted(early, held, after) if other > size // EARLY_SHARE else 0
         held = held + 1 if other == 0 else 0
         if other >= size or (others > most and early > most_before):
             return False, s - 1
@@ -114,7 +114,7 @@ def judge_jump(ring: I16, base: int, s: int, jump: int, last: int, after: int, l
         other = abs(difference(ring, base, seen + 1))
         if other > size:
             break
-        others += counted(others, held) if other > size // SHARE else 0
+        others += counted(others, held, after) if other > size // SHARE else 0
         held = held + 1 if other == 0 else 0
         seen += 1
     return seen == s + after and others <= most, seen if early <= most_before else s - 1
