@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from beatwire.kernels.intake.hum import LAG, SPANS
+from beatwire.kernels.intake.hum import LAG, SPANS, compare, write_sine
 from beatwire.offline.analyze import analyze
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
-from beatwire.stages.support.mains import MOST_SPAN_S
+from beatwire.records.columns import HUM_COLUMNS
+from beatwire.stages.support.mains import MOST_SPAN_S, hum_filter_for
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,3 +138,30 @@ def test_no_cut_changes_what_is_taken_out(
     both = known & known_too
     assert both.sum() > n // 4
     assert (one[:, both] == other[:, both]).all()
+
+
+@settings(max_examples=draws(300), deadline=None)
+@given(
+    seed=st.integers(0, 10**6), size=st.floats(2.0, 60000.0), turn=st.floats(-3.1, 3.1), noise=st.floats(0.0, 0.6),
+    k=st.integers(0, 40), one=st.booleans(),
+)  # fmt: skip
+def test_no_sine_is_left_out_before_it_is_fitted(
+    seed: int, size: float, turn: float, noise: float, k: int, one: bool
+) -> None:
+    hum_filter = hum_filter_for(250.0, 10)
+    assert hum_filter is not None
+    rng = np.random.default_rng(seed)
+    spans = size * np.exp(1j * turn * np.arange(SPANS)) * np.exp(6j * rng.random())
+    away = noise * size * (rng.normal(size=SPANS) + 1j * rng.normal(size=SPANS))
+    if one:  # all the noise in one span
+        away[np.arange(SPANS) != rng.integers(SPANS)] = 0.0
+    spans = np.roll(spans + away, k + 1)  # the newest one, the last, in column k % SPANS
+    re, im = np.round(spans.real).astype(np.int32), np.round(spans.imag).astype(np.int32)
+    power = re.astype(float) ** 2 + im.astype(float) ** 2
+    newest = power[k % SPANS]
+    alike = newest >= 256 and newest <= 4 * power.min() and power.max() <= 4 * newest
+    may_be, whole, x, y = compare(re, im, k % SPANS)
+    assert whole == power.sum()
+    found = write_sine(re, im, k, 0, whole, x, y, 0.0, hum_filter, np.zeros(HUM_COLUMNS, np.int32)) > 0.0
+    assert may_be >= (alike and found)
+    assert alike >= may_be

@@ -8,10 +8,11 @@ from beatwire.records.arrays import F64, I16, I32, I64
 class HumFilter(NamedTuple):
     """The frequencies of the mains at the sampling rate of a bank, two rows for each.
 
-    tables  int16 [2 * frequencies, span]  cosine and minus sine at the samples of a span, times ``1 << bits``
+    tables  int16 [2 * frequencies, span]  cosine and minus sine at the samples of a span, in
+                                           parts of ``1 << TABLE_BITS``
     sums    int64 [2 * frequencies]        of each row
     turns   float64 [2 * frequencies]      cosine and sine of the angle by which the phase advances in a span
-    bits    see ``tables``: sums of a span's products fit int32
+    offsets int16 [span]                   of the samples from the middle of a span, in half samples
     scale   of a sum of products: amplitudes in the parts of a unit in which they are stored
     margin  final samples that are read where holes behind them are filled in
     """
@@ -19,7 +20,7 @@ class HumFilter(NamedTuple):
     tables: I16
     sums: I64
     turns: F64
-    bits: int
+    offsets: I16
     scale: float
     margin: int
 
@@ -27,7 +28,8 @@ class HumFilter(NamedTuple):
 class Hum(NamedTuple):
     """The hum of the lanes of a bank.
 
-    amplitudes  int32 [lanes, leads, SPANS, 2 * frequencies]  real and imaginary parts; span ``k`` in row ``k % SPANS``
+    amplitudes  int32 [lanes, leads, 2 * frequencies, SPANS]  real and imaginary parts, of span ``k`` in column
+                                                              ``k % SPANS``
     sines       int32 [lanes, leads, LAG, HUM_COLUMNS]        columns ``HUM_OF``, ... of ``records.columns``: what is
                                                               taken out of span ``k`` in row ``k % LAG``
     """

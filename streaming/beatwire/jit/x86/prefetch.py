@@ -22,7 +22,6 @@ from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
 from beatwire.kernels.intake import groups
 from beatwire.kernels.intake.clock import FIRST_ANCHOR, OF_ANCHOR
 from beatwire.kernels.intake.directory import SLOT
-from beatwire.kernels.intake.hum import SPANS
 from beatwire.kernels.peaks.past_samples import BLOCK_BYTES, span_of
 from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230, PAST_PEAKS
 from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
@@ -104,7 +103,7 @@ def take_out_hum(i: int, fresh: FreshLanes, _uv_per_unit: F64, hum_filter: HumFi
     lane, start, span = fresh.lane[i], fresh.start[i], hum_filter.tables.shape[1]
     stretch_of(x[lane, 0], start - span, fresh.stop[i] - start + span)
     row_of(hum.amplitudes[lane, 0, 0], 1)
-    row_of(hum.amplitudes[lane, 0, SPANS - 1], 1)
+    row_of(hum.amplitudes[lane, 0, hum.amplitudes.shape[2] - 1], 1)
     row_of(hum.sines[lane, 0, 0], 1)
 
 

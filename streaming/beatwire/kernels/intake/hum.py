@@ -27,14 +27,18 @@ from beatwire.records.hum import Hum, HumFilter
 SPANS = 6  # that must be one sine
 LAG = 2  # spans from the last one that is measured to the one from which hum is taken
 COHERENCE = 0.9  # of the power of the spans: the share of the one sine
-LEAST = 1.0  # amplitude of hum, in units of the device
+SLACK = 0.01  # of that power: more than is rounded away
+LEAST = 1  # amplitude of hum, in units of the device
 ALIKE = 4  # the power of each span is at most so many times that of the newest one, and at least its share
+TABLE_BITS = 7  # tables are cosines and sines times two to this power
 FINE_BITS = 4
 FINE = 1 << FINE_BITS  # amplitudes are stored in so many parts of a unit
+SHIFT = TABLE_BITS + FINE_BITS  # of a product of both
 BEND_BITS = 12
 BEND = 1 << BEND_BITS  # changes of amplitudes in half a sample are stored in so many parts of that
 RANGE = 65535  # values of a sample: they wrap around, once, so that what was subtracted can be put back
 MOST = 32767
+BLOCK = 511  # products of a sample and a table whose sum fits 32 bits
 
 
 def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
@@ -86,9 +90,9 @@ def take_out_hum(i: int, fresh: FreshLanes, uv_per_unit: F64, hum_filter: HumFil
 def forget(amplitudes: I32, sines: I32) -> None:
     """Begin a lane without hum."""
     if member() == 0:
-        for k in range(SPANS):
-            for which in range(amplitudes.shape[1]):
-                amplitudes[k, which] = 0
+        for which in range(amplitudes.shape[0]):
+            for k in range(SPANS):
+                amplitudes[which, k] = 0
         for k in range(LAG):
             sines[k, HUM_OF] = 0
     wait()
@@ -101,39 +105,38 @@ def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
 
 
 def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, amplitudes: I32) -> None:
-    """Write the amplitudes of span ``k``, ``amplitudes[k % SPANS]``.
+    """Write the amplitudes of span ``k``, in column ``k % SPANS``.
 
     They are zero if one of its samples has no value, and if the lead stands at a limit of its converter: there is no
     sine, and without what looks like one it could not be seen that it does.
     """
     tables = hum_filter.tables
     span = tables.shape[1]
-    first, row = k * span, amplitudes[k % SPANS]
+    first = k * span
     known = first >= base
     if known:
         least, largest = least_and_largest(ring, first, span)
         known = least != NO_VALUE and not is_limited(ring, first, span, least, largest, nanovolts)
-    column = first % ring.shape[0]
-    head = min(span, ring.shape[0] - column)
-    old, new = ring[column : column + head], ring[: span - head]
-    offset = int(old[0])  # which the tables do not quite cancel
+    begin = first % ring.shape[0]
+    offset = int(ring[begin])  # which the tables do not quite cancel
     for which in range(tables.shape[0]):
-        total = 0
-        if known:
-            total = correlate(old, tables[which], head) - offset * int(hum_filter.sums[which])
-            if head < span:
-                total += correlate(new, tables[which, head:], span - head)
+        total, done, column = 0, 0, begin
+        while known and done < span:
+            n = min(span - done, ring.shape[0] - column, BLOCK)
+            total += correlate(ring[column : column + n], tables[which, done:], n)
+            done, column = done + n, 0 if column + n == ring.shape[0] else column + n
         if member() == 0:
-            row[which] = math.floor(total * hum_filter.scale + 0.5)
+            total -= offset * int(hum_filter.sums[which])
+            amplitudes[which, k % SPANS] = math.floor(total * hum_filter.scale + 0.5) if known else 0
     wait()
 
 
 def correlate(samples: I16, table: I16, n: int) -> int:
-    """Return the sum of ``n`` products, which fits 32 bits; all members call it."""
-    total = narrow(0)
+    """Return the sum of ``n`` products, ``BLOCK`` at most; all members call it."""
+    some = narrow(0)
     for j in range(member(), n, WIDTH):
-        total = narrow(total + narrow(int(samples[j]) * int(table[j])))
-    return int(added(total))
+        some = narrow(some + narrow(int(samples[j]) * int(table[j])))
+    return int(added(some))
 
 
 def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
@@ -141,56 +144,72 @@ def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> 
     power = 0.0
     sine[HUM_OF] = 0
     for which in range(0, hum_filter.tables.shape[0], 2):
-        if are_alike(amplitudes, which, k % SPANS):
-            power = max(power, write_sine(k, amplitudes, which, power, hum_filter, sine))
+        re, im = amplitudes[which], amplitudes[which + 1]
+        may_be, whole, turn_re, turn_im = compare(re, im, k % SPANS)
+        if may_be:
+            power = max(power, write_sine(re, im, k, which, whole, turn_re, turn_im, power, hum_filter, sine))
 
 
-def are_alike(amplitudes: I32, which: int, newest: int) -> bool:
-    """Return True if no span has much more power at a frequency, or much less, than that of row ``newest``."""
-    power, row = squared(amplitudes[newest], which), 0
-    if power < (LEAST * FINE) * (LEAST * FINE):
-        return False
-    while row < SPANS:
-        other = squared(amplitudes[row], which)
-        if power > ALIKE * other or other > ALIKE * power:
-            return False
-        row += 1
-    return True
+def compare(re: I32, im: I32, newest: int) -> tuple[bool, float, float, float]:
+    """Return if the spans may be one sine, their power, and the sum of the products of neighbours, conjugated.
+
+    No span of a sine has much more power than the newest one, or much less. All are looked at, without a branch: what
+    noise does cannot be predicted. And if a sine leaves ``1 - COHERENCE`` of the power, neighbours differ from it by
+    at most four times that: the least sum of products.
+    """
+    power = squared(re, im, newest)
+    alike = power >= LEAST * FINE * LEAST * FINE
+    whole = turn_re = turn_im = 0  # integers: exact, in any order
+    before = SPANS - 1
+    for row in range(SPANS):
+        other = squared(re, im, row)
+        alike = alike & (power <= ALIKE * other) & (other <= ALIKE * power)
+        whole += other
+        turn_re += int(re[row]) * int(re[before]) + int(im[row]) * int(im[before])
+        turn_im += int(im[row]) * int(re[before]) - int(re[row]) * int(im[before])
+        before = row
+    oldest = (newest + 1) % SPANS  # which does not follow the newest one
+    turn_re -= int(re[oldest]) * int(re[newest]) + int(im[oldest]) * int(im[newest])
+    turn_im -= int(im[oldest]) * int(re[newest]) - int(re[oldest]) * int(im[newest])
+    least = (2.0 * COHERENCE - 1.0 - SLACK) * whole - 0.5 * (power + squared(re, im, oldest))
+    x, y = float(turn_re), float(turn_im)
+    return alike & (x * x + y * y >= least * least), float(whole), x, y
 
 
-def write_sine(k: int, amplitudes: I32, which: int, least: float, hum_filter: HumFilter, sine: I32) -> float:
-    """Write the sine of one frequency if there is one of more power than ``least``; return its power, or 0."""
-    span = hum_filter.tables.shape[1]
-    power = re = im = turn_re = turn_im = 0.0
-    for age in range(SPANS - 1):  # how the phase advances from span to span
-        a, b = amplitudes[(k - age) % SPANS], amplitudes[(k - age - 1) % SPANS]
-        turn_re += float(a[which]) * float(b[which]) + float(a[which + 1]) * float(b[which + 1])
-        turn_im += float(a[which + 1]) * float(b[which]) - float(a[which]) * float(b[which + 1])
+def write_sine(
+    re: I32, im: I32, k: int, which: int, whole: float, turn_re: float, turn_im: float, least: float,
+    hum_filter: HumFilter, sine: I32,
+) -> float:  # fmt: skip
+    """Write the sine of one frequency if there is one of more power than ``least``; return its power, or 0.
+
+    ``whole``, ``turn_re`` and ``turn_im`` are of ``compare``.
+    """
     size = math.sqrt(turn_re * turn_re + turn_im * turn_im)
     if size == 0.0:
         return 0.0
     turn_re, turn_im = turn_re / size, turn_im / size
+    x = y = 0.0
     for age in range(SPANS - 1, -1, -1):
-        row = amplitudes[(k - age) % SPANS]
-        re, im = re * turn_re - im * turn_im + float(row[which]), re * turn_im + im * turn_re + float(row[which + 1])
-        power += squared(row, which)
-    together = re * re + im * im
-    if together < COHERENCE * SPANS * power or together <= least:
+        row = (k - age) % SPANS
+        x, y = x * turn_re - y * turn_im + float(re[row]), x * turn_im + y * turn_re + float(im[row])
+    power = x * x + y * y
+    if power < COHERENCE * SPANS * whole or power <= least:
         return 0.0
     for _ in range(LAG):
-        re, im = re * turn_re - im * turn_im, re * turn_im + im * turn_re
-    re, im = re / SPANS, im / SPANS
+        x, y = x * turn_re - y * turn_im, x * turn_im + y * turn_re
+    x, y = x / SPANS, y / SPANS
     # The small angle by which the phase advances more than that of the exact frequency does, in half a sample.
-    bend = (turn_im * hum_filter.turns[which] - turn_re * hum_filter.turns[which + 1]) * BEND / (2.0 * span)
+    exact_re, exact_im = float(hum_filter.turns[which]), float(hum_filter.turns[which + 1])
+    bend = (turn_im * exact_re - turn_re * exact_im) * BEND / (2.0 * hum_filter.tables.shape[1])
     sine[HUM_OF] = which + 1
-    sine[HUM_RE], sine[HUM_IM] = math.floor(re + 0.5), math.floor(im + 0.5)
-    sine[HUM_BEND_RE], sine[HUM_BEND_IM] = math.floor(-im * bend + 0.5), math.floor(re * bend + 0.5)
-    return together
+    sine[HUM_RE], sine[HUM_IM] = math.floor(x + 0.5), math.floor(y + 0.5)
+    sine[HUM_BEND_RE], sine[HUM_BEND_IM] = math.floor(-y * bend + 0.5), math.floor(x * bend + 0.5)
+    return power
 
 
-def squared(row: I32, which: int) -> float:
-    """Return the power of an amplitude, ``row[which : which + 2]``."""
-    return float(row[which]) * float(row[which]) + float(row[which + 1]) * float(row[which + 1])
+def squared(re: I32, im: I32, row: int) -> int:
+    """Return the power of an amplitude."""
+    return int(re[row]) * int(re[row]) + int(im[row]) * int(im[row])
 
 
 def add_sine(ring: I16, base: int, stop: int, k: int, sign: int, hum_filter: HumFilter, sine: I32) -> None:
@@ -205,17 +224,15 @@ def add_sine(ring: I16, base: int, stop: int, k: int, sign: int, hum_filter: Hum
 
 def add_from(at: int, sign: int, hum_filter: HumFilter, sine: I32, samples: I16, n: int) -> None:
     """Add a sine from its point ``at`` on, or subtract it, to the first ``n`` samples."""
-    which, shift = int(sine[HUM_OF]) - 1, hum_filter.bits + FINE_BITS
+    which = int(sine[HUM_OF]) - 1
     cosines, sines = hum_filter.tables[which, at:], hum_filter.tables[which + 1, at:]
+    offsets = hum_filter.offsets[at:]
     re, im, bend_re, bend_im = int(sine[HUM_RE]), int(sine[HUM_IM]), int(sine[HUM_BEND_RE]), int(sine[HUM_BEND_IM])
-    middle, half = 2 * at + 1 - hum_filter.tables.shape[1], 1 << (shift - 1)
     for j in range(member(), n, WIDTH):  # all that is computed fits 32 bits
-        value, off = narrow(int(samples[j])), narrow(2 * j + middle)
-        now_re, now_im = (
-            narrow(re + (narrow(bend_re * off) >> BEND_BITS)),
-            narrow(im + (narrow(bend_im * off) >> BEND_BITS)),
-        )
-        hum = narrow(narrow(now_re * int(cosines[j])) + narrow(now_im * int(sines[j])) + half) >> shift
-        changed = narrow(value + sign * hum)
+        value, off = narrow(int(samples[j])), int(offsets[j])
+        now_re = narrow(re + (narrow(bend_re * off) >> BEND_BITS))
+        now_im = narrow(im + (narrow(bend_im * off) >> BEND_BITS))
+        hum = narrow(now_re * int(cosines[j])) + narrow(now_im * int(sines[j]))
+        changed = narrow(value + sign * narrow(narrow(hum + (1 << (SHIFT - 1))) >> SHIFT))
         changed -= RANGE * (changed > MOST) - RANGE * (changed < -MOST)
         samples[j] = value if value == NO_VALUE else changed

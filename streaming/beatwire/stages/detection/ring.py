@@ -80,13 +80,13 @@ def _hum_of(state: State, bank: Bank, lanes: int) -> tuple[HumFilter, Hum] | Non
     if number not in state.filters:
         made = hum_filter_for(bank.rate_hz, longest_hole(bank.rate_hz, state.settings.bridge_s))
         if made is not None:
-            tables, sums, turns = (backend.constant(array) for array in made[:3])
-            made = made._replace(tables=tables, sums=sums, turns=turns)
+            tables, sums, turns, offsets = (backend.constant(array) for array in made[:4])
+            made = made._replace(tables=tables, sums=sums, turns=turns, offsets=offsets)
         state.filters[number] = made
     hum_filter = state.filters[number]
     if hum_filter is None:
         return None
-    of_spans = lanes, bank.leads, SPANS, hum_filter.tables.shape[0]
+    of_spans = lanes, bank.leads, hum_filter.tables.shape[0], SPANS
     of_sines = lanes, bank.leads, LAG, HUM_COLUMNS
     return hum_filter, Hum(
         grown_of(state.amplitudes, number, backend, of_spans, np.int32),

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from beatwire.kernels.intake.holes import reach_of
-from beatwire.kernels.intake.hum import FINE
+from beatwire.kernels.intake.hum import FINE, TABLE_BITS
 from beatwire.records.hum import HumFilter
 from beatwire.stages.support.filters import half_up
 
@@ -13,7 +13,6 @@ MAINS_HZ = (50.0, 60.0)
 SPAN_S = 0.4  # 20 and 24 periods
 LEAST_SPAN_S, MOST_SPAN_S = 0.35, 0.55
 RESOLVED = 0.48  # of the sampling rate: a higher frequency cannot be distinguished from a lower one
-MOST_BITS = 7
 
 
 def mains_hz(rate_hz: float) -> list[float]:
@@ -37,14 +36,14 @@ def hum_filter_for(rate_hz: float, hole: int) -> HumFilter | None:
         return None
     lengths = range(half_up(LEAST_SPAN_S * rate_hz), half_up(MOST_SPAN_S * rate_hz) + 1)
     span = min(lengths, key=lambda n: (_away(n, rate_hz), abs(n - SPAN_S * rate_hz)))
-    bits = max(bit for bit in range(MOST_BITS + 1) if 32768 * span << bit < 1 << 31)
     angles = 2.0 * np.pi * np.array(resolved_hz) / rate_hz
     waves = np.exp(-1j * angles[:, None] * np.arange(span))
     tables = np.stack([waves.real, waves.imag], axis=1).reshape(-1, span)
-    tables = np.floor(tables * (1 << bits) + 0.5).astype(np.int16)
+    tables = np.floor(tables * (1 << TABLE_BITS) + 0.5).astype(np.int16)
     turns = np.stack([np.cos(angles * span), np.sin(angles * span)], axis=1).ravel()
+    offsets = np.arange(1 - span, span, 2).astype(np.int16)
     return HumFilter(
-        tables, tables.sum(1, dtype=np.int64), turns, bits, 2.0 * FINE / (span << bits), reach_of(hole) + 2
+        tables, tables.sum(1, dtype=np.int64), turns, offsets, 2.0 * FINE / (span << TABLE_BITS), reach_of(hole) + 2
     )
 
 
