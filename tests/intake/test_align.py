@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.jit import threads
+from beatwire.pipeline import HORIZON_S
 from beatwire.pipeline.settings import Settings
 from beatwire.records.columns import (
     EVENT_COLUMNS,
@@ -24,7 +25,7 @@ from beatwire.stages.support.streams.align_groups import Grouped
 from oracles import PlacedStream, SentChunk, filled
 from steps import Aligner, chunk
 
-SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, evict_s=260.0)
+SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, evict_s=2 * HORIZON_S)
 RATE_HZ = 100.0
 HOLE = 4
 

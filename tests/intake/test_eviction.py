@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.pipeline import Pipeline
+from beatwire.pipeline import HORIZON_S, Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
@@ -21,7 +21,7 @@ from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk
 from steps import Aligner, chunk, decoded
 
-SOON = Settings(evict_s=260.0)
+SOON = Settings(evict_s=2 * HORIZON_S)
 DAY_US = 86_400_000_000
 
 
@@ -90,7 +90,7 @@ def test_of_the_streams_of_a_gateway_nobody_knows_where_they_belong(by_gateway: 
 
 
 @pytest.mark.parametrize("evicts", [True, False], ids=["slot evicted", "slot not yet evicted"])
-@pytest.mark.parametrize(("back_s", "is_new"), [(259.0, False), (261.0, True), (500.0, True)])
+@pytest.mark.parametrize(("back_s", "is_new"), [(SOON.evict_s - 1, False), (SOON.evict_s + 1, True), (500.0, True)])
 def test_a_chunk_after_the_eviction_time_begins_a_new_stream(evicts: bool, back_s: float, is_new: bool) -> None:
     aligner = Aligner(SOON)
     found = []
@@ -169,5 +169,5 @@ def test_slots_are_bounded_by_the_streams_in_use_and_the_output_stays_the_same()
 
 @pytest.mark.parametrize("value", [0.0, 239.0, float("inf"), float("nan")])
 def test_an_eviction_time_below_its_minimum_is_refused(value: float) -> None:
-    with pytest.raises(UserError, match="settings: expected evict_s of at least 260; got"):
+    with pytest.raises(UserError, match=f"settings: expected evict_s of at least {2 * HORIZON_S:g}; got"):
         Settings(evict_s=value)
