@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from beatwire.kernels.intake.hum import LAG, SPANS, compare, write_sine
 from beatwire.offline.analyze import analyze
+from beatwire.offline.feed import Feed
+from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.records.columns import HUM_COLUMNS
 from beatwire.stages.support.mains import MOST_SPAN_S, hum_filter_for
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import Signal, cut
 from steps import Aligner
@@ -105,6 +107,31 @@ def test_hum_as_large_as_the_beats_hides_none(seed: int) -> None:
     late = beats[beats > KNOWN_S * 125.0]
     assert len(late) > 50
     assert np.abs(found[:, None] - late).min(axis=0).max() <= 3
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ[:7]), mains_hz=st.sampled_from([49.95, 50.0, 60.02]),
+    size_mv=st.floats(0.3, 2.0), more=st.integers(0, 300), is_silent=st.booleans(), draw=st.integers(0, 99),
+)  # fmt: skip
+@example(0, 250.0, 50.0, 1.0, 37, True, 1)
+@example(0, 250.0, 50.0, 0.5, 0, True, 1)
+def test_the_end_of_a_recording_with_hum_is_no_beat(
+    seed: int, rate_hz: float, mains_hz: float, size_mv: float, more: int, is_silent: bool, draw: int
+) -> None:
+    rng, recording = np.random.default_rng(draw), heart(seed, rate_hz, 1).recording
+    n = round((40 if is_silent else SECONDS - 3) * rate_hz) + more
+    samples = np.zeros((1, n)) if is_silent else recording.samples[:, :n].astype(np.float64)
+    samples += hum_of(n, rate_hz, mains_hz, size_mv * 1000 / recording.uv_per_unit) + rng.normal(0, 4, n)
+    whole = replace(recording, samples=np.round(samples).astype(np.int16))
+    found = analyze(whole)
+    beats = heart(seed, rate_hz, 1).beats
+    late = found.beats["sample"][found.beats["sample"] > n - rate_hz]
+    assert len(late) == 0 if is_silent else np.abs(beats[:, None] - late).min(axis=0, initial=n).max() < 0.1 * rate_hz
+    feed = Feed(Settings(), "analyze", rate_hz, recording.leads, recording.uv_per_unit, timed=False)
+    pieces = [feed.push(whole.samples[:, a:b]) for a, b in cut(n, rng, round(3 * rate_hz))] + [feed.finish()]
+    assert np.concatenate([piece[0]["sample"] for piece in pieces]).tolist() == found.beats["sample"].tolist()
+    assert [a["rule"] for piece in pieces for a in piece[1]] == [a["rule"] for a in found.alerts]
 
 
 @settings(max_examples=draws(60), deadline=None)

@@ -4,8 +4,8 @@ In:  a :class:`Recording`
 Out: :class:`Analysis`: beats, alerts and counts
 
 Shards (``beatwire.offline.analyzer``) are faster; chunks are encoded and pass through the whole graph. Both give the
-same output. After the end, the last value is held for a second, so that the last beats are decided; a constant contains
-no beats, and no alert is decided by it.
+same output. After the end, the last value and its hum are held for a second, so that the last beats are decided; they
+contain no beats, and no alert is decided by them.
 """
 
 import itertools
@@ -121,7 +121,7 @@ def analyze(
         analyzer = Analyzer(settings, plan, backend, memory_bytes=memory_bytes, most_graphs=most_graphs)
         return analyze_with(analyzer, recording, stream, progress)
     recording = replace(recording, samples=tables.host_array(recording.samples))
-    held = hold_last(recording.samples, recording.rate_hz)
+    held = hold_last(recording.samples, recording.rate_hz, recording.uv_per_unit)
     pipeline = Pipeline(settings, backend)
     collector = Collector(pipeline.model)
     pipeline.subscribe(pipeline.alerts, collector.add)

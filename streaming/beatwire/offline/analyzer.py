@@ -104,7 +104,7 @@ class Analyzer:
         plan = self.plan
         if self._memory_bytes is not None:
             plan = plan.within(self._memory_bytes - self._settings.fixed_bytes, bank)
-        held = hold_last(samples, rate_hz)
+        held = hold_last(samples, rate_hz, recording.uv_per_unit)
         bridge = max(1, round(self._settings.bridge_s * rate_hz))
         hole = longest_hole(rate_hz, self._settings.bridge_s)
         coverage = coverage_of(samples, held.shape[1], bridge, hole)

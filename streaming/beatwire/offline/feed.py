@@ -6,6 +6,7 @@ Out: the beats and alerts that are decided; the same as for the stream in one pi
 The clock of the graph is that of the signal: it stands at the end of the last chunk, and moves on by :meth:`Feed.wait`.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,10 +16,11 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
 from beatwire.offline.results.collect import Collector
-from beatwire.offline.results.coverage import HOLD_S, hold_last
+from beatwire.offline.results.coverage import KEPT_S, hold_last
 from beatwire.offline.results.merge import START_US
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, RawTick
 from beatwire.wire.avro import encode_chunk
 
@@ -99,6 +101,7 @@ class Feed:
         self.encoder = Encoder(stream, rate_hz, leads, uv_per_unit, start_us)
         self._collector = Collector(self.pipeline.model)
         self.pipeline.subscribe(self.pipeline.alerts, self._collector.add)
+        self._kept = math.ceil(KEPT_S * rate_hz)
         self._tail: I16 = np.zeros((len(leads), 0), np.int16)  # the last samples, which are held at the end
         self._waited_us = 0  # since the last chunk
 
@@ -120,9 +123,11 @@ class Feed:
         if first is not None:
             if first < self.encoder.position:
                 raise UserError(f"push: expected a first sample of {self.encoder.position} or greater; got {first}")
+            missing = min(first - self.encoder.position, self._kept)
+            self._tail = np.pad(self._tail, ((0, 0), (0, missing)), constant_values=NO_VALUE)
             self.encoder.position = first
-        held, most = (max(1, round(s * self.encoder.rate_hz)) for s in (HOLD_S, TICK_S))
-        self._tail = np.concatenate([self._tail, samples[:, -held:]], axis=1)[:, -held:]
+        most = max(1, round(TICK_S * self.encoder.rate_hz))
+        self._tail = np.concatenate([self._tail, samples[:, -self._kept :]], axis=1)[:, -self._kept :]
         self._waited_us = 0
         for start in range(0, samples.shape[1], most):
             self._tick(list(self.encoder.messages(samples[:, start : start + most])))
@@ -138,7 +143,8 @@ class Feed:
         """Hold the last value for a second, so that the last beats are decided; return them."""
         end = self.encoder.position
         if self._tail.shape[1]:
-            self._tick(list(self.encoder.messages(hold_last(self._tail, self.encoder.rate_hz))))
+            one, first = self.encoder, end - self._tail.shape[1]
+            self._tick(list(one.messages(hold_last(self._tail, one.rate_hz, one.uv_per_unit, first))))
         return self._collector.take(end)
 
     def _tick(self, messages: list[bytes]) -> None:

@@ -16,13 +16,17 @@ from typing import Any
 import numpy as np
 
 from beatwire.jit import cpu
+from beatwire.kernels.intake.hum import LAG, MOST, SPANS
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, I64
 from beatwire.records.events import GAP, RESTART
+from beatwire.stages.support.hum import take_out_hum
+from beatwire.stages.support.mains import MOST_SPAN_S, hum_filter_for
 from beatwire.tables import array_module, host_array
 
 THREADED_SAMPLES = 1 << 22  # per thread; smaller arrays are searched by one thread
 HOLD_S = 1.0  # longer than the delay of any decision, so that the last beats are decided
+KEPT_S = (SPANS + LAG + 2) * MOST_SPAN_S  # of the end of a recording: what is held depends on no other samples
 _TAIL = 4096  # samples that are searched at once, from the end
 
 
@@ -58,20 +62,42 @@ class Coverage:
         }
 
 
-def hold_last(samples: Any, rate_hz: float) -> I16:
-    """Return ``HOLD_S`` seconds of the last value of each lead, int16 [leads, h], on the host.
+def hold_last(samples: Any, rate_hz: float, uv_per_unit: float, first: int = 0) -> I16:
+    """Return ``HOLD_S`` seconds of the last value of each lead, with its mains hum, int16 [leads, h], on the host.
 
-    They are processed after the end of a recording, so that its last beats are decided. A constant contains no beats.
-    A lead without a value at the last sample of the others has none.
+    They are processed after the end of a recording, so that its last beats are decided. A constant contains no beats;
+    nor does one from which hum is taken out that it has. A lead without a value at the last sample of the others has
+    none. ``first`` is the index of the first sample in its stream.
     """
     end = samples.shape[1]
     while end > 0:
         tail = host_array(samples[:, max(0, end - _TAIL) : end])
         valid = np.flatnonzero((tail != NO_VALUE).any(axis=0))
         if len(valid):
-            return np.repeat(tail[:, valid[-1], None], round(HOLD_S * rate_hz), axis=1)
+            held = np.repeat(tail[:, valid[-1], None], round(HOLD_S * rate_hz), axis=1)
+            return _with_hum(samples, held, rate_hz, uv_per_unit, first)
         end -= _TAIL
     return np.repeat(host_array(samples[:, -1:]), round(HOLD_S * rate_hz), axis=1)
+
+
+def _with_hum(samples: Any, held: I16, rate_hz: float, uv_per_unit: float, first: int) -> I16:
+    """Return a constant behind samples, int16 [leads, h], with the hum that is taken out of it."""
+    hum_filter, n = hum_filter_for(rate_hz, 0), samples.shape[1]
+    if hum_filter is None:
+        return held
+    span = hum_filter.tables.shape[1]
+    begin = max(0, n - (SPANS + LAG + 1) * span)
+    begin += -(first + begin) % span  # spans are counted from sample 0 of the stream
+    before, x = host_array(samples[:, begin:]), held
+    for _ in range(0, held.shape[1], span):  # a span that has hum has it two spans later
+        clean = np.concatenate([before, x], axis=1)[None]
+        take_out_hum(clean, clean.shape[2], rate_hz, uv_per_unit)
+        hum = x - clean[0, :, before.shape[1] :].astype(np.int32)
+        if not hum.any():
+            break
+        last = clean[0, :, before.shape[1] - 1, None]
+        x = np.where(held == NO_VALUE, held, np.clip(last + hum, -MOST, MOST)).astype(np.int16)
+    return x
 
 
 def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
