@@ -4,6 +4,7 @@ In:  packets with their device times, or with their arrivals
 Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the rows of a table
 """
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ _FEWEST, _ENOUGH = 4, 6  # packets that show a rate at all; that need not be wai
 _UNSURE = 0.005  # by which late packets may change a rate: 250 and 256 Hz are told apart
 _LARGEST = 1 << 52  # samples from the first count to the last
 _JUMP_S, _JUMP_STEPS = 1.0, 20.0  # a time that jumps by more, in seconds and in steps, may be damaged
-_FEWEST_TICKS, _TICK, _MOST_EVEN = 5, 1.1, 0.9  # steps that are longer; of the tick; of the arrivals
+_CHANCE, _FEWEST_STRETCHES, _MOST_EVEN = (1.0, 2.0), 4, 0.5  # the variance of stretches by chance; of that variance
 OTHER = 0.03  # so far from the stated rate is another one
 
 
@@ -66,33 +67,37 @@ def _measured(described: Description, packets: Sequence[Packet]) -> tuple[float,
     if not has_times and len(sizes) == len(packets):  # the counts show nothing
         sizes, seconds = sizes[1:], seconds[:-1]
     try:
-        hz, position, _ = rate_and_positions(where, "time", np.repeat(seconds, sizes), None)
+        hz, firsts, _ = rate_and_positions(where, "time", seconds, None, np.cumsum(sizes) - sizes)
         check_rate(where, hz)
     except UserError as error:
         raise _unknown(where, str(error)) from None
-    if position is not None:
-        firsts = position[np.cumsum(sizes) - sizes]
+    if firsts is not None:
         if not has_times and (even_hz := _without_loss(np.array(sizes), seconds, firsts, hz)) is not None:
             return check_rate(where, even_hz), ends
-        ends = ends[0] + np.append(firsts, position[-1] + 1) if not has_times else firsts + sizes
+        ends = ends[0] + np.append(firsts, firsts[-1] + sizes[-1]) if not has_times else firsts + sizes
     return hz, ends
 
 
 def _without_loss(sizes: I64, seconds: F64, firsts: I64, hz: float) -> float | None:
-    """Return the rate of arrivals that are as even without the samples that seem to be missing; None if they are not.
+    """Return the rate of arrivals between which samples only seem to be missing; None if they are missing.
 
-    Where packets are read at the ticks of a timer, some steps are a tick longer. What is lost is lost at random: then
-    the arrivals leave an even line by more than a loss.
+    Where packets are read at the ticks of a timer, some steps are a tick longer, in every stretch about equally many.
+    What is lost is lost at random: the number of such steps then varies as that of heads does.
     """
     lost, steps_s = np.diff(firsts) - sizes[:-1], np.diff(seconds)
-    if (lost > 0).sum() < _FEWEST_TICKS:
+    share, total = float((lost > 0).mean()), np.concatenate([[0], lost.cumsum()])
+    if not 0 < share < 1:
+        return None
+    unit = float(np.median(lost[lost > 0]))
+    stretches = [math.ceil(chance / (share * (1 - share))) for chance in _CHANCE]
+    stretches = [stretch for stretch in stretches if stretch * _FEWEST_STRETCHES <= len(lost)]
+    by_chance = unit**2 * share * (1 - share)
+    vary = [float(np.var(total[stretch:] - total[:-stretch])) / (by_chance * stretch) for stretch in stretches]
+    if not vary or max(vary) > _MOST_EVEN:
         return None
     at = np.cumsum(sizes) - sizes
-    tick_s = max(float(np.median(lost[lost > 0])) / hz, float(np.median(steps_s[steps_s > 0])))
-    even_hz = earliest_hz(at, seconds)
-    late_s = seconds - at / even_hz
-    is_even = float(np.mean(late_s - late_s.min() <= _TICK * tick_s)) >= _MOST_EVEN
-    return nominal_rate(even_hz, tick_s / float(seconds[-1])) if is_even else None
+    tick_s = max(unit / hz, float(np.median(steps_s[steps_s > 0])))
+    return nominal_rate(earliest_hz(at, seconds), tick_s / float(seconds[-1]))
 
 
 def sure_rate(described: Description, packets: Sequence[Packet]) -> float | None:

@@ -31,14 +31,25 @@ _TOLERANCE = 0.01  # between the rate of the user and that of the times
 
 
 def rate_and_positions(
-    where: str, name: str, seconds: F64, fs: float | None
+    where: str, name: str, seconds: F64, fs: float | None, begins: I64 | None = None
 ) -> tuple[float, I64 | None, tuple[str, ...]]:
     """Return the sampling rate of a time column and the sample index of each row.
+
+    Parameters
+    ----------
+    where, name
+        For errors and notes.
+    seconds
+        The times.
+    fs
+        The rate that the user gave, in Hz.
+    begins
+        The row of each time, rising: the first of a packet. None: each row has a time.
 
     Returns
     -------
     rate_hz, position, notes
-        ``position`` is int64 [rows], strictly rising; None if there is no gap.
+        ``position`` is int64 [times], strictly rising; None if there is no gap.
 
     Raises
     ------
@@ -48,8 +59,10 @@ def rate_and_positions(
     """
     xp = array_module(seconds)
     seconds, notes = without_falls(name, seconds)
-    rows, times = _exact_points(seconds)
-    coarse = len(rows) < len(seconds)
+    exact, times = _exact_points(seconds)
+    begins = xp.arange(len(seconds)) if begins is None else begins
+    rows = begins[exact]
+    coarse = len(rows) <= int(begins[-1])
     if len(rows) < 3 and coarse:
         if fs is None:
             raise UserError(
@@ -89,8 +102,8 @@ def rate_and_positions(
         got = f"{float(steps[k]):.0f} s after row {int(rows[k]) + 1}"
         raise UserError(f"{where}: expected gaps shorter than a day in column {name!r}; got {got}")
     added = xp.zeros(len(seconds), np.int64)
-    added[rows[1:]] = missing
-    position = xp.arange(len(seconds)) + xp.cumsum(added)
+    added[exact[1:]] = missing
+    position = begins + xp.cumsum(added)
     gap_note = gaps_note(gaps, lost / rate_hz)
     return rate_hz, position, (*notes, gap_note, *_summer_note(steps, times))
 
