@@ -2,7 +2,8 @@
 
 The first seconds show what the columns are, by the rules for text files (``beatwire.recordings.columns.roles``): leads,
 a clock, a count, or something else. A line of names before them is used. A line of ``!`` (a lead is off, by the sketch
-of the AD8232) or one that is garbled is a sample without a value. Text before the first numbers is left out.
+of the AD8232) or one that is garbled is a sample without a value. Counts and times that are garbled are mended. Text
+before the first numbers is left out, and where a count or a clock shows that it is no sample.
 """
 
 import os
@@ -20,6 +21,7 @@ from beatwire.recordings.columns.roles import Table, risen, roles_of
 from serial.tools.list_ports import comports
 
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.readers.serial_damage import Rising
 from beatwire_producers.devices.readers.serial_lines import OFF, Lines, has_names, is_row
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
@@ -30,6 +32,7 @@ _BAUD = 115_200
 _LEARN_LINES, _LEARN_S = 256, 2.0  # lines from which the columns are known, and seconds
 _SILENT_S = 5.0
 _LONGEST_LINE = 4096  # bytes without an end of line: no lines at all
+_SETTLED_S = 0.1  # a line waits no longer for the next one
 _NEAR_TURN = 256  # lines that may be missing where a count begins again
 _MOST = 2.0**31  # of a value: what is larger is no sample
 
@@ -61,6 +64,10 @@ class SerialReader:
         self._parts: tuple[int, float] | None = None  # the same of the parts of its seconds
         self._count: int | None = None
         self._turns = Turns()
+        self._cells = 1  # of a line
+        self._rising: dict[int, Rising] = {}  # of the columns that place lines, the first of which does
+        self._waiting: list[str] = []  # lines that are not settled
+        self._waiting_s = 0.0
         self.notes: list[str] = []
 
     def describe(self) -> Description:
@@ -72,14 +79,16 @@ class SerialReader:
             ports = ", ".join(one.device for one in comports()) or "none"
             why = os.strerror(number) if (number := getattr(error, "errno", None)) else str(error)
             raise DeviceAwayError(f"{why}; ports that are there: {ports}") from error
-        self._rest, self._early = b"", []
+        self._rest, self._early, self._waiting = b"", [], []
         self._turns = Turns()
         before = ""
         began_s = heard_s = arrival_s()
         skipped, last = False, ""
         while len(self._early) < _LEARN_LINES or arrival_s() - began_s < _LEARN_S:
-            for line in self._come():
-                heard_s, last = arrival_s(), line
+            lines = self._come()
+            came_s = arrival_s()
+            for line in lines:
+                heard_s, last = came_s, line
                 if not skipped:
                     skipped = True  # the first line may have begun before the port was opened
                     if not has_names(line):
@@ -108,7 +117,8 @@ class SerialReader:
         table = with_parts(table, split)
         roles = roles_of(where, table, column=options.column, fs=options.fs)
         self.notes += [f"{where}: {note}" for note in roles.notes(names)]
-        self._leads, self._clock, self._count = list(roles.leads), None, None
+        self._leads, self._clock, self._count, self._cells = list(roles.leads), None, None, width
+        self._rising = {}
         self._parts = (split[1], PER_SECOND[table.unit(split[1])]) if split and roles.clock == split[0] else None
         for k in (roles.count, roles.clock):
             if k is not None:
@@ -139,6 +149,7 @@ class SerialReader:
             self._count = k
         else:
             self._clock = k, PER_SECOND[unit]
+        self._rising[k] = Rising(1.0 if unit is None else typical_step(column), may_stay=unit is not None)
 
     def packets(self) -> Iterator[Packet | None]:
         """Yield the lines that came together as a packet."""
@@ -153,7 +164,8 @@ class SerialReader:
             lines = self._come()
             if lines:
                 heard_s = arrival_s()
-                yield from self._packets_of(lines, heard_s)
+            if lines or (self._waiting and arrival_s() - self._waiting_s > _SETTLED_S):
+                yield from self._packets_of(lines, arrival_s())
             else:
                 yield None
             if arrival_s() - heard_s > _SILENT_S:
@@ -180,13 +192,29 @@ class SerialReader:
 
     def _packets_of(self, lines: list[str], now_s: float) -> Iterator[Packet]:
         """Yield packets of lines in which the contact does not change, and whose clock leaves nothing out."""
+        all_came = bool(self._waiting) and now_s - self._waiting_s > _SETTLED_S
+        lines, self._waiting = self._waiting + lines, []
         placing = [column for column, _ in filter(None, (self._clock, self._parts))]
         placing += [] if self._count is None else [self._count]
         width, rows = max(self._leads + placing) + 1, [self._lines.cells(line) for line in lines]
-        values = self._lines.numbers([row if len(row) >= width else [] for row in rows], width)
+        most = max(width, 2 * self._cells - 2)  # two lines whose end was lost have more cells
+        values = self._lines.numbers([row if width <= len(row) <= most else [] for row in rows], width)
         if self._clock and self._parts:
             values[:, self._clock[0]] += values[:, self._parts[0]] / self._parts[1]
         off = np.array([row == [OFF] for row in rows])
+        found = {k: rising.settled(values[:, k], all_came=all_came) for k, rising in self._rising.items()}
+        settled = min(map(len, found.values()), default=len(lines))
+        if settled < len(lines):
+            self._waiting, self._waiting_s = lines[settled:], now_s
+        values, off = values[:settled], off[:settled]
+        for k, numbers in found.items():
+            values[:, k] = numbers[:settled]
+            self._rising[k].passed(numbers[:settled])
+        if found:
+            is_sample = np.isfinite(values[:, next(iter(found))]) | off
+            values, off = values[is_sample], off[is_sample]
+        if not len(values):
+            return
         samples = values[:, self._leads]
         samples[np.abs(samples) >= _MOST] = np.nan
         if bool((samples == np.rint(samples)).all()):
@@ -200,7 +228,7 @@ class SerialReader:
         elif self._clock is not None and len(values) > 2:
             steps = np.diff(values[:, self._clock[0]])
             cuts = np.union1d(cuts, np.flatnonzero((steps > 1.9 * np.nanmedian(steps)) | (steps < 0)) + 1)
-        for begin, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        for begin, stop in zip([0, *cuts], [*cuts, len(values)], strict=True):
             time = values[begin, self._clock[0]] / self._clock[1] if self._clock else np.nan
             count = values[begin, self._count] if self._count is not None else np.nan
             yield Packet(
