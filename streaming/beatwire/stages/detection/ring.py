@@ -13,12 +13,11 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.intake.hum import LAG, SPANS
 from beatwire.records import I64, Bank, Placement, Ringed
-from beatwire.records.columns import HUM_COLUMNS, PLACE_AT, PLACE_COUNT, PLACE_LANE
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
 from beatwire.records.hum import Hum, HumFilter
 from beatwire.stages.support.holes import longest_hole
-from beatwire.stages.support.mains import hum_filter_for
+from beatwire.stages.support.mains import hum_filter_for, shapes_of_hum
 from beatwire.stages.support.room import columns_for, grown_of
 
 
@@ -86,8 +85,7 @@ def _hum_of(state: State, bank: Bank, lanes: int) -> tuple[HumFilter, Hum] | Non
     hum_filter = state.filters[number]
     if hum_filter is None:
         return None
-    of_spans = lanes, bank.leads, hum_filter.tables.shape[0], SPANS
-    of_sines = lanes, bank.leads, LAG, HUM_COLUMNS
+    of_spans, of_sines = shapes_of_hum(lanes, bank.leads, hum_filter)
     return hum_filter, Hum(
         grown_of(state.amplitudes, number, backend, of_spans, np.int32),
         grown_of(state.sines, number, backend, of_sines, np.int32),

@@ -18,7 +18,7 @@ from beatwire.records import F64, I16, I32, Bool
 from beatwire.records.columns import HUM_COLUMNS, HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum
-from beatwire.stages.support.mains import hum_filter_for, mains_hz
+from beatwire.stages.support.mains import hum_filter_for, mains_hz, shapes_of_hum
 
 LEAST_MV = 0.05  # half a millimetre of ECG paper: less is not said
 LEAST_SHARE = 0.05  # of what else is in a window, where samples have no unit
@@ -73,14 +73,14 @@ def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float) -> I32:
     """
     lanes, leads, _ = x.shape
     hum_filter = hum_filter_for(rate_hz, 0)
-    sines: I32 = np.zeros((lanes, leads, LAG, HUM_COLUMNS), np.int32)
-    if hum_filter is not None:
-        lane, zeros = np.arange(lanes, dtype=np.int64), np.zeros(lanes, np.int64)
-        fresh = FreshLanes(lane, lane, zeros, np.full(lanes, n, np.int64), zeros)
-        amplitudes = np.zeros((lanes, leads, SPANS, hum_filter.tables.shape[0]), np.int32)
-        uv = np.full(lanes, uv_per_unit, np.float64)
-        CPU.kernels.take_out_hum(lanes, fresh, uv, hum_filter._replace(margin=0), Hum(amplitudes, sines), x)
-    return sines
+    if hum_filter is None:
+        return np.zeros((lanes, leads, LAG, HUM_COLUMNS), np.int32)
+    hum = Hum(*(np.zeros(shape, np.int32) for shape in shapes_of_hum(lanes, leads, hum_filter)))
+    lane, zeros = np.arange(lanes, dtype=np.int64), np.zeros(lanes, np.int64)
+    fresh = FreshLanes(lane, lane, zeros, np.full(lanes, n, np.int64), zeros)
+    uv = np.full(lanes, uv_per_unit, np.float64)
+    CPU.kernels.take_out_hum(lanes, fresh, uv, hum_filter._replace(margin=0), hum, x)
+    return hum.sines
 
 
 def humming(sines: I32, uv_per_unit: F64) -> Bool:

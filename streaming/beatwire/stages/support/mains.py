@@ -5,7 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 from beatwire.kernels.intake.holes import reach_of
-from beatwire.kernels.intake.hum import FINE, TABLE_BITS
+from beatwire.kernels.intake.hum import FINE, LAG, SPANS, TABLE_BITS
+from beatwire.records.columns import HUM_COLUMNS
 from beatwire.records.hum import HumFilter
 from beatwire.stages.support.filters import half_up
 
@@ -45,6 +46,11 @@ def hum_filter_for(rate_hz: float, hole: int) -> HumFilter | None:
     return HumFilter(
         tables, tables.sum(1, dtype=np.int64), turns, offsets, 2.0 * FINE / (span << TABLE_BITS), reach_of(hole) + 2
     )
+
+
+def shapes_of_hum(lanes: int, leads: int, hum_filter: HumFilter) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of the arrays of ``records.hum.Hum``: the kernel does not check them."""
+    return (lanes, leads, hum_filter.tables.shape[0], SPANS), (lanes, leads, LAG, HUM_COLUMNS)
 
 
 def _away(span: int, rate_hz: float) -> float:
