@@ -56,6 +56,23 @@ def test_leads_of_one_heart_have_no_note(
     assert all(note.startswith(noise) and hidden == "one is noise" for note in notes_of(samples, rate_hz))
 
 
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    seed=st.integers(1, 99), leads=st.integers(2, 12), rate_hz=st.sampled_from([125.0, 128.0, 257.0, 500.0, 1000.0]),
+    seconds=st.sampled_from([5.0, 10.0, 33.0]), mains_hz=st.sampled_from([50.0, 60.0]), away_hz=st.floats(-0.1, 0.1),
+    size_uv=st.floats(20, 2000), humming=st.integers(1, 12),
+)  # fmt: skip
+def test_leads_of_one_heart_of_which_some_hum_have_no_note(
+    seed: int, leads: int, rate_hz: float, seconds: float, mains_hz: float, away_hz: float, size_uv: float,
+    humming: int,
+) -> None:  # fmt: skip
+    made = synthesise(seed, rate_hz=rate_hz, seconds=seconds, leads=leads).recording
+    samples = made.samples.astype(np.float64)
+    at = np.arange(samples.shape[1]) + np.arange(min(humming, leads))[:, None]
+    samples[: len(at)] += size_uv / made.uv_per_unit * np.sin(2 * np.pi * (mains_hz + away_hz) / rate_hz * at)
+    assert notes_of(samples.round().astype(np.int16), rate_hz) == ()
+
+
 @settings(max_examples=draws(30), deadline=None)
 @given(
     seed=st.integers(1, 99), leads=st.integers(1, 4), rate_hz=st.sampled_from([60.0, 125.0, 257.0, 977.0]),
