@@ -275,14 +275,16 @@ def test_a_size_that_no_heart_has_by_the_stated_unit_is_said(stated: str, truly:
 
 
 @drawn
-@given(st.integers(1, 4), st.booleans(), st.integers(0, 99))
-def test_whole_numbers_in_quotes_are_cells_whatever_their_signs(
-    tmp_path: Path, leads: int, has_names: bool, at: int
+@given(st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 99), st.integers(0, 3))
+def test_whole_numbers_are_cells_whatever_their_signs(
+    tmp_path: Path, leads: int, has_names: bool, in_quotes: bool, at: int, lead: int
 ) -> None:
     rows = [[str(round(v) * (k + 1)) for k in range(leads)] for v in UV]
-    rows[at][0] = "-0"
+    rows[at][lead % leads] = "-0"
     names = [f"ECG {k} (uV)" for k in range(leads)]
     cells = [[str(4 * k) for k in range(len(rows))], *zip(*rows, strict=True)]
     lines = [*([["t_ms", *names]] if has_names else []), *zip(*cells, strict=True)]
-    (tmp_path / "x.csv").write_text("\n".join(",".join(f'"{cell}"' for cell in line) for line in lines) + "\n")
-    assert read_recording(tmp_path / "x.csv").samples.shape == (leads, len(UV))
+    quote = '"' if in_quotes else ""
+    text = "\n".join(",".join(f"{quote}{cell}{quote}" for cell in line) for line in lines) + "\n"
+    (tmp_path / "x.csv").write_text(text)
+    assert read_recording(tmp_path / "x.csv", fs=None if has_names else 250.0).samples.shape == (leads, len(UV))

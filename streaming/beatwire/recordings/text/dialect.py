@@ -199,13 +199,17 @@ def _score(cell: str, decimal: str) -> float:
 
 
 def is_comma_twice(rows: Sequence[str], dialect: Dialect) -> bool:
-    """Return True if a comma seems to be both the delimiter and the decimal sign, as in ``0,005,-0,012``."""
+    """Return True if a comma seems to be both the delimiter and the decimal sign, as in ``0,005,-0,012``.
+
+    An integer that was rounded to -0 is a number: what follows it has a sign somewhere, as no fraction has.
+    """
     if dialect[:2] != (",", ".") or dialect.width < 3 or any("." in row for row in rows) or '"' in rows[-1]:
         return False  # each cell may stand in quotes
     cells = [split for split in (split_row(row, ",") for row in rows) if len(split) == dialect.width]
     fractions = range(1, dialect.width)
     zeros = [sum(c[k][:1] == "0" and len(c[k]) > 1 and c[k].isdigit() for c in cells) for k in fractions]
-    return any(z > 0.02 * len(cells) for z in zeros) or any(cell == "-0" for c in cells for cell in c)
+    unsigned = [k for k in fractions if all(c[k].isdigit() for c in cells)]
+    return any(z > 0.02 * len(cells) for z in zeros) or any(c[k - 1] == "-0" for c in cells for k in unsigned)
 
 
 def _is_decimal_comma(rows: Sequence[str], before: str) -> bool:
