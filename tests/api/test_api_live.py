@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from beatwire.recordings import NO_VALUE
+from beatwire.recordings.synthetic.person import synthesise
 from two_leads import FS, assert_same, two_leads_fixture, whole_fixture  # noqa: F401  fixtures
 
 
@@ -41,6 +42,23 @@ def test_a_beat_is_decided_within_0_35_s_and_chunks_of_missing_values_are_a_gap(
     of_gap = [*gap.push(samples[:, :8000]).beats, *gap.close().beats]
     of_skipped = [*skipped.push(samples[:, :5000]).beats, *skipped.push(samples[:, 5250:8000], first=5250).beats]
     assert [b.sample for b in of_gap] == [b.sample for b in [*of_skipped, *skipped.close().beats]]
+
+
+def test_live_says_which_leads_hum_by_the_last_window_whatever_the_chunks(rng: np.random.Generator) -> None:
+    made = synthesise(1, rate_hz=250.0, seconds=12, leads=3, noise=0.0).recording
+    ecg = made.samples * made.uv_per_unit
+    ecg[2, :2000] += 300 * np.sin(2 * np.pi * 60.0 / 250.0 * np.arange(2000))
+    live, at = beatwire.Live(250.0, ["II", "V1", "V5"], units="uV"), 0
+    assert live.hum == {}
+    while at < 3000:
+        chunk = ecg[:, at : at + int(rng.integers(1, 400))]
+        at += chunk.shape[1]
+        live.push(chunk)
+        hums = {"V5": {"hz": 60.0, "mv": pytest.approx(0.3, abs=0.02)}} if 600 <= at < 2400 else {}
+        assert live.hum == hums
+    live.close()
+    with pytest.raises(ValueError, match="it is closed"):
+        _ = live.hum
 
 
 def test_live_says_no_data_when_nothing_comes(samples: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.kernels.intake.avro import MAX_ID
-from beatwire.offline.feed import Decided, Feed
+from beatwire.offline.feed import Decided, Feed, together
 from beatwire.offline.results.beat import BEAT_FIELDS, DTYPES, Beat
 from beatwire.offline.results.collect import joined, no_beats
 from beatwire.offline.results.exports import beats_table
@@ -166,6 +166,12 @@ class Live:
             position = self._open().encoder.position
             return self._held[-1][0] + self._held[-1][1].shape[1] if self._held else position
 
+    @property
+    def hum(self) -> dict[str, dict[str, float | None]]:
+        """Leads with mains hum in the last window of about 2.4 s: ``hz``, and ``mv`` peak (None: not calibrated)."""
+        with self._lock:
+            return {name: sign for name, sign in zip(self.leads, self._open().hum(), strict=False) if sign}
+
     def push(self, chunk: Any, first: int | None = None) -> Events:
         """Take the next samples; return the beats and alerts that are decided with them.
 
@@ -218,7 +224,7 @@ class Live:
             return no_beats(), []
         held, self._held, self._held_samples = self._held, [], 0
         self._scale.begin(np.concatenate([chunk for _, chunk in held], axis=1)[:, : self._scale.held_samples])
-        return _together([self._push(feed, chunk, at) for at, chunk in held])
+        return together([self._push(feed, chunk, at) for at, chunk in held])
 
     def _push(self, feed: Feed, values: Any, first: int) -> Decided:
         """Push samples; another signal is another session."""
@@ -226,7 +232,7 @@ class Live:
         for part in self._scale.parts(values, first):
             feed.encoder.session, feed.encoder.uv_per_unit = 1 + part.renewed, part.uv_per_unit
             decided.append(feed.push(part.samples, part.first))
-        return _together(decided)
+        return together(decided)
 
     def wait(self, seconds: float) -> Events:
         """Advance the clock without a chunk, in seconds; return the alerts that follow (``no data`` after 2 s)."""
@@ -292,8 +298,3 @@ class Live:
             got = list(array.shape[1:]) if array.shape[0] == 1 and np.ndim(chunk) == 1 else list(array.shape)
             raise UserError(f"push: expected a chunk of shape {shape}; got {got}")
         return array, unit
-
-
-def _together(decided: list[Decided]) -> Decided:
-    """Return what several pushes decided."""
-    return joined([beats for beats, _ in decided]), [alert for _, alerts in decided for alert in alerts]

@@ -15,18 +15,24 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
-from beatwire.offline.results.collect import Collector
+from beatwire.offline.results.collect import Collector, joined
 from beatwire.offline.results.coverage import KEPT_S, hold_last
 from beatwire.offline.results.merge import START_US
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, RawTick
+from beatwire.stages.support.hum import Sign, newest_hum
 from beatwire.wire.avro import encode_chunk
 
 MAX_CHUNK_VALUES = 32_000  # samples times leads of a message, below the 64 kB of the wire format
 TICK_S = 20.0  # of signal in a tick: the clock must not jump, or the stream would seem to have been silent
 Decided = tuple[dict[str, Any], list[dict[str, Any]]]  # columns of beats, by `BEAT_FIELDS`; alert transitions
+
+
+def together(decided: Sequence[Decided]) -> Decided:
+    """Return what several pushes decided."""
+    return joined([beats for beats, _ in decided]), [alert for _, alerts in decided for alert in alerts]
 
 
 class Encoder:
@@ -138,6 +144,11 @@ class Feed:
         self._waited_us += round(seconds * 1e6)
         self._tick([])
         return self._collector.take()
+
+    def hum(self) -> list[Sign | None]:
+        """Return the mains hum of each lead in the newest window of the stream; empty without any."""
+        one, first = self.encoder, self.encoder.position - self._tail.shape[1]
+        return newest_hum(self._tail, first, one.rate_hz, one.uv_per_unit, 1)
 
     def finish(self) -> Decided:
         """Hold the last value for a second, so that the last beats are decided; return them."""

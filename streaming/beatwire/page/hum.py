@@ -6,15 +6,11 @@ Whole windows are measured, counted from sample 0 of the session (``stages.suppo
 messages changes when something is said, not what.
 """
 
-import numpy as np
-
 from beatwire.page.traces import RING_S, Traces
-from beatwire.stages.support.hum import measured_hum, window_of
+from beatwire.stages.support.hum import Sign, newest_hum, window_of
 
-MOST_WINDOWS = 3  # a lead hums if it does in at least half of the newest ones: a sign that comes and goes is none
+MOST_WINDOWS = 3  # the newest ones
 MOST_AT_ONCE = 32  # streams that are measured for one message, while the ward is locked
-
-Sign = dict[str, float | None]
 
 
 class HumSigns:
@@ -39,24 +35,8 @@ class HumSigns:
         if then == now or self._left <= 0:
             return found if then is not None and then[0] == now[0] else []
         self._left -= 1
-        found = self._measured(traces, slot, now[1] * width, width)
+        windows = min(MOST_WINDOWS, int(RING_S * rate_hz) // width - 1)
+        at, samples = traces.since(slot, (now[1] - windows) * width, int(traces.ints["leads"][slot]))
+        found = newest_hum(samples, at, rate_hz, float(traces.uv_per_unit[slot]), windows)
         self._found[slot] = now, found
         return found
-
-    @staticmethod
-    def _measured(traces: Traces, slot: int, stop: int, width: int) -> list[Sign | None]:
-        """Return what the newest windows before ``stop`` have."""
-        rate_hz, uv_per_unit = float(traces.rate_hz[slot]), float(traces.uv_per_unit[slot])
-        windows = min(MOST_WINDOWS, int(RING_S * rate_hz) // width - 1)
-        at, samples = traces.since(slot, max(0, stop - windows * width), int(traces.ints["leads"][slot]))
-        first = -(-at // width) * width  # of a trace that has just begun there are fewer
-        hz, amplitude = measured_hum(samples[:, first - at : max(first, stop) - at], rate_hz, uv_per_unit)
-        signs: list[Sign | None] = []
-        for lead in range(len(hz)):
-            hums = np.isfinite(hz[lead])
-            if not len(hums) or 2 * hums.sum() < len(hums):
-                signs.append(None)
-                continue
-            mv = round(float(np.median(amplitude[lead][hums])) * uv_per_unit / 1000, 3) if uv_per_unit > 0 else None
-            signs.append({"hz": float(hz[lead][hums][-1]), "mv": mv})
-        return signs if any(signs) else []

@@ -24,6 +24,8 @@ LEAST_MV = 0.05  # half a millimetre of ECG paper: less is not said
 LEAST_SHARE = 0.05  # of what else is in a window, where samples have no unit
 _BLOCK = 1 << 22  # samples that are copied at a time
 
+Sign = dict[str, float | None]
+
 
 class MeasuredHum(NamedTuple):
     """The hum of leads in windows.
@@ -61,6 +63,36 @@ def measured_hum(samples: I16, rate_hz: float, uv_per_unit: float) -> MeasuredHu
         blocks.append(_block(windows, rate_hz, uv_per_unit))
     found = np.concatenate(blocks, axis=1)
     return MeasuredHum(found[..., 0], found[..., 1])
+
+
+def newest_hum(samples: I16, first: int, rate_hz: float, uv_per_unit: float, windows: int) -> list[Sign | None]:
+    """Return the hum of each lead in the newest whole windows of samples, int16 [leads, n]; empty without any.
+
+    A lead hums if it does in at least half of them: a sign that comes and goes is none. It has ``hz`` and ``mv``, peak
+    (None: not calibrated).
+
+    Parameters
+    ----------
+    first
+        Index of the first sample in the stream.
+    windows
+        At most so many are looked at.
+    """
+    width = window_of(rate_hz)
+    if not width:
+        return []
+    begin, stop = -(-first // width) * width, (first + samples.shape[1]) // width * width
+    begin = max(begin, stop - windows * width)
+    hz, amplitude = measured_hum(samples[:, begin - first : max(begin, stop) - first], rate_hz, uv_per_unit)
+    signs: list[Sign | None] = []
+    for lead in range(len(hz)):
+        hums = np.isfinite(hz[lead])
+        if not len(hums) or 2 * hums.sum() < len(hums):
+            signs.append(None)
+            continue
+        mv = round(float(np.median(amplitude[lead][hums])) * uv_per_unit / 1000, 3) if uv_per_unit > 0 else None
+        signs.append({"hz": float(hz[lead][hums][-1]), "mv": mv})
+    return signs if any(signs) else []
 
 
 def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float) -> I32:
