@@ -55,6 +55,22 @@ def test_times_since_anything_in_any_unit_place_what_comes(
     assert found == {k * size: (7 * k * size) % 1001 for k in numbers}
 
 
+@settings(deadline=None, max_examples=draws(60))
+@given(
+    rate_hz=RATES, packet_s=st.sampled_from([0.04, 0.1, 0.2]), unit=st.sampled_from(sorted(PER_SECOND)),
+    begin_s=st.sampled_from([0.0, 5.0, 900.0, 3e7]), at_once=st.integers(2, 5),
+    apart_ms=st.sampled_from([1.0, 2.0, 4.0]),
+)  # fmt: skip
+def test_the_unit_of_times_at_which_several_packets_were_sent_at_once_is_found(
+    rate_hz: float, packet_s: float, unit: str, begin_s: float, at_once: int, apart_ms: float
+) -> None:
+    size, per_second = round(packet_s * rate_hz), PER_SECOND[unit]
+    sent_s = [begin_s + (k // at_once + 1) * at_once * packet_s + k % at_once * apart_ms / 1000 for k in range(20)]
+    fields: Iterator[dict[str, object]] = ({"time": round(s * per_second, 4)} for s in sent_s)
+    found = [packet.time_s for packet in messages(rate_hz, size, list(range(20)), fields)]
+    assert found == pytest.approx(sent_s, abs=1e-3)
+
+
 @settings(deadline=None, max_examples=draws(80))
 @given(
     rate_hz=RATES, size=st.integers(10, 80), kind=st.sampled_from(["samples", "packets"]),

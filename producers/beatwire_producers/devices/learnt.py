@@ -5,7 +5,8 @@ Out: packets with times in seconds and counts of samples; the first ones only wh
 State: the unit of the times; places of the last packets
 
 Times are seconds, milliseconds, microseconds or nanoseconds. Those since 1970 are the present time in one unit only; of
-others the least step from packet to packet gives a sampling rate of 50-4000 Hz with one unit only. A count that rises
+others the least step from packet to packet, or where packets are sent several at once the mean of all, gives a sampling
+rate of 50-4000 Hz with one unit only. A count that rises
 by less than the samples of a packet counts packets.
 """
 
@@ -25,6 +26,7 @@ from beatwire_producers.devices.turns import Turns
 _UNITS = (1.0, 1e3, 1e6, 1e9)  # per second
 _MIDDLE_HZ = math.sqrt(MIN_RATE_HZ * MAX_RATE_HZ)
 _FEWEST_STEPS = 2  # of times and counts, of which the least counts: between two packets others may be lost
+_LIKE_STATED = math.log(2)  # a rate up to twice, and down to half of the stated one; else more packets are waited for
 _SAME_DAY_S = 86_400.0  # by which clocks that count from 1970 may differ
 _LONGEST_S = 1e11  # of a clock that does not run
 _MOST_HELD = 8  # packets whose times and counts do not rise
@@ -90,9 +92,13 @@ def _is_learnt(one: _Stream, held: list[Packet]) -> bool:
     if packet.time_s is not None and (per_second := _unit_since_1970(packet.time_s, packet.arrival_s)) is not None:
         one.per_second, is_timed = per_second, True
     elif times:
-        hz = (packet.described.rate_hz if packet.described is not None else None) or _MIDDLE_HZ
-        fastest = max(samples / rise for rise, samples in times)
-        one.per_second = min(_UNITS, key=lambda per: abs(math.log(per * fastest / hz)))
+        stated_hz = packet.described.rate_hz if packet.described is not None else None
+        rises, sizes = (sum(column) for column in zip(*times, strict=True))
+        rates = max(samples / rise for rise, samples in times), sizes / rises
+        apart, one.per_second = min(
+            (min(abs(math.log(per * rate / (stated_hz or _MIDDLE_HZ))) for rate in rates), per) for per in _UNITS
+        )
+        is_timed = is_timed and (not stated_hz or apart < _LIKE_STATED)
     elif packet.time_s is not None:
         one.per_second = next((per for per in _UNITS if abs(packet.time_s) < _LONGEST_S * per), _UNITS[-1])
     one.counts_packets = any(rise < samples for rise, samples in counts)
