@@ -1,16 +1,23 @@
 """Streams of LSL over the loopback: outlets of pylsl, read as ``beatwire feed lsl:...`` does."""
 
+import random
 import time
 import uuid
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from beatwire.errors import UserError
+from beatwire_producers.devices.packets import Description, arrival_s
+from beatwire_producers.devices.places import Placer
 from beatwire_producers.devices.sources import Options, open_source
 from device_feeds import feeding
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pylsl = pytest.importorskip("pylsl", reason="needs pylsl")
-
+from beatwire_producers.devices.readers.lsl import LslReader, _Inlet  # noqa: E402
 
 CHANNELS = (("II", "millivolts", "ECG"), ("Resp", "ohm", "RESP"))
 
@@ -96,6 +103,35 @@ def test_a_stream_that_comes_back_with_another_unit_rate_and_channels_is_a_sessi
     for (_, leads, _), chunk in found.items():
         values = np.frombuffer(chunk["samples"], "<i2") * chunk["uv_per_unit"]
         np.testing.assert_allclose(values, 500.0 if leads == ("II",) else 700.0, atol=1.0)
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    rate_hz=st.sampled_from([125.0, 130.0, 250.0, 256.0]), most=st.integers(2, 100), pulled=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_chunks_without_a_rate_whose_samples_share_the_time_at_which_they_were_sent_show_their_rate(
+    rate_hz: float, most: int, pulled: int, seed: int
+) -> None:
+    rng, placer = random.Random(seed), Placer(Description("x"))
+    reader, inlet = LslReader("type", "ECG", Options()), SimpleNamespace(time_correction=lambda _: 0.0)
+    one = _Inlet("uid", inlet, placer.described, [0], 0.0, 0.0)
+    reader._epoch_s = arrival_s() - 1000.0
+    stamps: list[float] = []
+    while len(stamps) < 20 * rate_hz:
+        size = rng.randint(1, most)
+        stamps += [1000.0 + (len(stamps) + size) / rate_hz] * size
+    times, begin = np.array(stamps), 0
+    cuts = np.flatnonzero(np.diff(times)) + 1
+    values = np.arange(len(times), dtype=np.float64)[:, None]
+    for stop in cuts[::pulled]:
+        for packet in reader._packets_of(one, values[begin:stop], times[begin:stop]):
+            placer.place(packet)
+        begin = int(stop)
+    placer.close(ended=True)
+    assert placer.rate_hz is not None
+    assert abs(placer.rate_hz / rate_hz - 1) < 0.01
+    assert (placer.seen.missing, placer.sessions) == (0, 1)
 
 
 def test_a_stream_of_text_and_one_of_two_units_are_refused() -> None:

@@ -188,3 +188,22 @@ def test_packets_of_unlike_sizes_with_times_show_their_rate_where_samples_are_mi
     placer.close(ended=True)
     assert placer.rate_hz is not None
     assert abs(placer.rate_hz / rate_hz - 1) < 0.005
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=RATES, off=st.sampled_from([0.98, 1.0, 1.024]), size=st.integers(5, 25),
+    jitter_s=st.sampled_from([0.0, 0.002, 0.01]), loss=st.sampled_from([0.0, 0.02]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_a_stated_rate_that_is_a_little_wrong_is_said_and_a_right_one_is_not(
+    rate_hz: float, off: float, size: int, jitter_s: float, loss: float, seed: int
+) -> None:
+    assume(off == 1.0 or (not loss and jitter_s < 0.01))
+    notes: list[str] = []
+    placer, rng = Placer(Description("x", rate_hz=rate_hz * off), notes.append), random.Random(seed)
+    for k in range(max(round(50 * rate_hz / size), 5 * 64)):
+        time_s = k * size / rate_hz + rng.uniform(0, jitter_s)
+        if rng.random() >= loss:
+            placer.place(replace(packet(k, size, NOW_S + time_s + size / rate_hz), time_s=time_s))
+    said = [note for note in notes if "are stated: heart rates may be" in note]
+    assert len(said) == (off != 1.0), notes

@@ -73,7 +73,7 @@ class ByTime:
         self._last_arrival_s = 0.0
         self._sizes: deque[int] = deque(maxlen=8)
         self._sets: deque[float] = deque(maxlen=_MOST_SETS)  # arrivals at which the clock was set
-        self._check = RateCheck(described.stream, is_stated=described.rate_hz is not None)
+        self._check = RateCheck(described.stream, note, is_stated=described.rate_hz is not None)
 
     def _reset(self, packet: Packet, first: int) -> None:
         """Begin a session with a packet, at an index."""
@@ -115,7 +115,7 @@ class ByTime:
         if on_line:
             self._clock.add(index, time_s)
             self._arrivals.add(index, sent_s)
-            self._check.add(count, index if self._is_counted(packet) else None, time_s)
+            self._check.add(count, index if self._is_counted(packet) else None, time_s, is_stamped=self._has_times)
         self.seen.add(index, time_s, hash_of(packet))
         self._sizes.append(count)
         self._next = max(self._next, index + count)

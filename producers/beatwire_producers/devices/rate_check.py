@@ -4,6 +4,8 @@ In:  packets with their device times
 Out: an error where they show another rate
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from beatwire.errors import UserError
 from beatwire.records import F64, I64
@@ -11,6 +13,7 @@ from beatwire.records import F64, I64
 from beatwire_producers.devices.rates import OTHER, earliest_hz
 
 _COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
+_NOTED, _TIMES = 0.01, 3  # so far from the stated rate it is said, if device times show it so often in a row
 
 
 class OtherRateError(UserError):
@@ -24,6 +27,8 @@ class RateCheck:
     ----------
     where, is_stated
         The stream, and whether its rate was stated or measured: for the error.
+    note
+        Called with a sentence where another rate is near enough to go on.
 
     Attributes
     ----------
@@ -31,14 +36,15 @@ class RateCheck:
         The stated rate.
     """
 
-    def __init__(self, where: str, *, is_stated: bool) -> None:
-        self._where, self._is_stated = where, is_stated
+    def __init__(self, where: str, note: Callable[[str], None], *, is_stated: bool) -> None:
+        self._where, self._note, self._is_stated = where, note, is_stated
         self.rate_hz = 0.0
         self._packets: list[tuple[int, int, float]] = []  # index, or -1; samples; time
         self._side = 0  # 1: in the last comparison the rate was higher than the stated one; -1: lower
+        self._near = 0  # the same of the rate that is said; so many comparisons
 
-    def add(self, size: int, index: int | None, time_s: float) -> None:
-        """Add a packet of so many samples, with its index if the device counts.
+    def add(self, size: int, index: int | None, time_s: float, *, is_stamped: bool) -> None:
+        """Add a packet of so many samples, with its index if the device counts; ``is_stamped``: by its own clock.
 
         Raises
         ------
@@ -64,13 +70,24 @@ class RateCheck:
         all_hz = _usual_hz(far, took_s)  # each time may be wrong
         mean_hz = _usual_hz(far.sum(keepdims=True), took_s.sum(keepdims=True))  # all of them may be rounded
         shown = steps_hz, all_hz, mean_hz, earliest_hz(at, times)
-        side = int(min(shown) > (1 + OTHER) * self.rate_hz) - int(max(shown) < (1 - OTHER) * self.rate_hz)
+        side = self._side_of(shown, OTHER)
         before, self._side = self._side, side
         if side and side == before:
             stated = "stated" if self._is_stated else "measured"
             raise OtherRateError(
                 f"{self._where}: expected {self.rate_hz:g} samples a second, as {stated}; its times give {all_hz:.4g}"
             )
+        near = self._side_of(shown, _NOTED) if is_stamped and self._is_stated else 0
+        self._near = near + (self._near if near * self._near > 0 else 0)
+        if abs(self._near) == _TIMES:
+            self._note(
+                f"its times give {all_hz:.4g} samples a second, {self.rate_hz:g} are stated: heart rates may be "
+                f"{abs(self.rate_hz / all_hz - 1):.1%} too {'low' if near > 0 else 'high'} (--fs)"
+            )
+
+    def _side_of(self, shown: tuple[float, ...], apart: float) -> int:
+        """Return 1 if all rates are higher than the stated one by a share of it, -1 if they are lower, else 0."""
+        return int(min(shown) > (1 + apart) * self.rate_hz) - int(max(shown) < (1 - apart) * self.rate_hz)
 
 
 def _usual_hz(samples: I64, took_s: F64) -> float:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pylsl
 from beatwire.errors import UserError
 from beatwire.records import F64
@@ -51,6 +52,7 @@ class _Inlet:
     offset_s: float
     heard_s: float  # when the last sample came, or it was opened
     measured_s: float = 0.0  # when the offset was last looked at
+    shares: bool = False  # without a rate, the samples of a chunk share a time: that at which it was sent
 
     def follow_offset(self, now_s: float) -> None:
         """Look at the offset that LSL has measured, at most once a second; follow it slowly."""
@@ -234,6 +236,14 @@ class LslReader:
         one.follow_offset(now_s)
         is_epoch = stamps[0] > EARLIEST_S  # times since 1970, by a sender that does not use LSL's clock
         shift_s = 0.0 if is_epoch else self._epoch_s + one.offset_s
+        if one.described.rate_hz is None:
+            cuts = np.flatnonzero(np.diff(stamps)) + 1
+            one.shares = one.shares or len(cuts) + 1 < len(stamps)
+            if one.shares:
+                for begin, stop in zip([0, *cuts], [*cuts, len(stamps)], strict=True):
+                    sent_s = now_s if is_epoch else stamps[begin] + shift_s
+                    yield Packet(values[begin:stop, one.rows].T, sent_s, described=one.described)
+                return
         for begin, stop, first_s in runs_of(stamps.tolist(), one.described.rate_hz):
             samples = values[begin:stop, one.rows].T
             yield Packet(samples, now_s, first_s + shift_s, described=one.described)
