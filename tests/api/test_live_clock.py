@@ -68,6 +68,23 @@ def test_times_that_samples_contradict_are_said_and_no_others(
         assert f" to {last} the times of " in notes[0] or f"from sample {first} to {last}" in notes[0]
 
 
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    days=st.integers(0, 25_000), seconds=st.integers(0, 86_390) | st.just(86_397),
+    written=st.sampled_from(["%d/%m/%Y %H:%M:%S.%f", "%m/%d/%Y %I:%M:%S.%f %p", "%d.%m.%y %H:%M:%S"]),
+    lost_s=st.sampled_from([0.0, 30.0]),
+)  # fmt: skip
+def test_dates_of_any_order_are_compared_across_midnight(days: int, seconds: int, written: str, lost_s: float) -> None:
+    begin = dt.datetime(2001, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days, seconds)
+    notes: list[str] = []
+    clock = ChunkClock(250.0, notes.append)
+    for k in range(6):
+        since_s = k + np.arange(250) / 250 + (lost_s if k > 2 else 0.0)
+        times = [(begin + dt.timedelta(seconds=float(s))).strftime(written) for s in since_s]
+        clock.compare(pd.DataFrame({"time": times, "II": 0.0}), 250 * k)
+    assert len(notes) == (lost_s > 0), notes
+
+
 def test_small_holes_in_each_chunk_add_up() -> None:
     notes: list[str] = []
     clock = ChunkClock(250.0, notes.append)

@@ -47,6 +47,18 @@ def test_a_broker_that_does_not_answer_is_named_before_anything_else_is_asked(
 
 
 @pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("asystole=999 --by Ada", "limits of 'bed-1': expected asystole of 3 to 10 s; got 999"),
+        ("asystole=999", "limits of 'bed-1': expected asystole of 3 to 10 s; got 999"),
+        ("asystol=5 --by Ada", f"limits of 'bed-1': expected one of {', '.join(SETTABLE)}; got 'asystol'"),
+    ],
+)
+def test_a_limit_that_can_be_none_is_refused_before_the_broker_is_asked(given: str, message: str) -> None:
+    assert refused(f"limits bed-1 {given} --bootstrap-servers {NOBODY}") == message
+
+
+@pytest.mark.parametrize(
     ("command", "missing"),
     [(ACK, ["ecg.alerts", "ecg.acks"]), (READ, ["ecg.settings"]), (CHANGE, ["ecg.settings", "ecg.audit"])],
 )

@@ -32,13 +32,13 @@ def limit_of(stream: str, rule: str) -> Limit:
     return SETTABLE[rule]
 
 
-def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[float]) -> None:
-    """Check the limits of a stream; ``defaults`` by number of the rule hold where ``limits`` has none.
+def check_ranges(stream: str, limits: Mapping[str, float]) -> None:
+    """Check each limit of a stream by itself.
 
     Raises
     ------
     UserError
-        A rule has no limit that can be set, a value is out of its range, or two limits are in the wrong order.
+        A rule has no limit that can be set, or a value is out of its range.
     """
     for rule, value in limits.items():
         one = limit_of(stream, rule)
@@ -46,6 +46,17 @@ def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[fl
             raise UserError(
                 f"limits of {stream!r}: expected {rule} of {one.least:g} to {one.most:g} {one.unit}; got {shown(value)}"
             )
+
+
+def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[float]) -> None:
+    """Check the limits of a stream; ``defaults`` by number of the rule hold where ``limits`` has none.
+
+    Raises
+    ------
+    UserError
+        As of `check_ranges`, or two limits are in the wrong order.
+    """
+    check_ranges(stream, limits)
     for low, high in ORDER:
         below, above = (limits.get(rule, defaults[NUMBERS[rule]]) for rule in (low, high))
         if below > above:

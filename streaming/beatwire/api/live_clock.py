@@ -3,9 +3,10 @@
 In:  a chunk, and the index of its first sample
 Out: a note, where the times from one chunk to the next are not those of the samples between them
 State: the times and the indices of the first rows of the last chunk and of one some seconds before
+
+Of a date alone nobody knows whether 05/10 is in May; of two the nearer ones count.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from beatwire.recordings.columns.clocktext import seconds_of
 from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, unit_of
 from beatwire.recordings.columns.tables import as_pandas
 from beatwire.recordings.remarks import few
@@ -35,7 +37,7 @@ class ChunkClock:
     def __init__(self, fs: float, notes: Callable[[str], None]) -> None:
         self._fs, self._say = fs, few(notes)
         self._name = ""
-        self._before: list[tuple[float, int]] = []  # first rows of a chunk some seconds ago, and of the last one
+        self._before: list[tuple[float | str, int]] = []  # first rows of a chunk some seconds ago, and of the last one
 
     def compare(self, chunk: Any, first: int) -> None:
         """Look at the next chunk, whose first sample has this index; arrays and lists have no times."""
@@ -47,11 +49,11 @@ class ChunkClock:
         found = _first_time(_table(chunk), self._fs)
         if found is None:
             return
-        name, time_s = found
+        name, time = found
         if self._name != name:
             self._name, self._before = name, []
-        for before_s, before in reversed(self._before):
-            by_time, by_count = time_s - before_s, (first - before) / self._fs
+        for time_before, before in reversed(self._before):
+            by_time, by_count = _seconds_between(time_before, time), (first - before) / self._fs
             if abs(by_time - by_count) > max(_LEAST_S, _LEAST * by_count):
                 self._say(
                     f"from sample {before} to {first} the times of {name!r} advance {by_time:.4g} s, the samples "
@@ -60,7 +62,7 @@ class ChunkClock:
                 self._before = []
                 break
         is_recent = self._before and first - self._before[0][1] < _AROUND_S * self._fs
-        self._before = [self._before[0 if is_recent else -1] if self._before else (time_s, first), (time_s, first)]
+        self._before = [self._before[0 if is_recent else -1] if self._before else (time, first), (time, first)]
 
 
 def _table(chunk: Any) -> Any:
@@ -72,8 +74,8 @@ def _table(chunk: Any) -> Any:
     return chunk if isinstance(chunk, pd.DataFrame | pd.Series) else None
 
 
-def _first_time(table: Any, fs: float) -> tuple[str, float] | None:
-    """Return the name of the times of a table, and the first in seconds; None if it has none."""
+def _first_time(table: Any, fs: float) -> tuple[str, float | str] | None:
+    """Return the name of the times of a table, and the first in seconds, or its text; None if it has none."""
     if table is None or not len(table):
         return None
     index = table.index
@@ -83,9 +85,9 @@ def _first_time(table: Any, fs: float) -> tuple[str, float] | None:
     named += [(str(column.name), column) for column in columns]
     dated = [(name, times) for name, times in named if _is_dated(times)]
     for name, times in [*dated, *((name, times) for name, times in named if is_time_name(name))]:
-        seconds = _seconds(name, times, fs)
-        if seconds is not None:
-            return name, seconds
+        time = _time_of(name, times, fs)
+        if time is not None:
+            return name, time
     return None
 
 
@@ -93,8 +95,8 @@ def _is_dated(times: Any) -> bool:
     return bool(pd.api.types.is_datetime64_any_dtype(times.dtype) or pd.api.types.is_timedelta64_dtype(times.dtype))
 
 
-def _seconds(name: str, times: Any, fs: float) -> float | None:
-    """Return the first of some times in seconds; None if it is unknown."""
+def _time_of(name: str, times: Any, fs: float) -> float | str | None:
+    """Return the first of some times in seconds, or its text; None if it is unknown."""
     values = times.to_series() if isinstance(times, pd.Index) else times
     if pd.api.types.is_timedelta64_dtype(values.dtype):
         found = float(values.iloc[0].total_seconds())
@@ -106,15 +108,18 @@ def _seconds(name: str, times: Any, fs: float) -> float | None:
         unit = time_unit(name, unit_of(name), step, fs) if step > 0 else None
         found = float(values.iloc[0]) / PER_SECOND[unit] if unit else np.nan
     else:
-        found = _date_s(values.iloc[0])
+        text = str(values.iloc[0]) if isinstance(values.iloc[0], str | date) else ""
+        return text if np.isfinite(_seconds_between(text, text)) else None
     return found if np.isfinite(found) else None
 
 
-def _date_s(value: Any) -> float:
-    """Return a date, or a text that is one, in seconds since 1970; NaN if it is none."""
-    if not isinstance(value, str | date):
-        return np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a day before a month
-        found = pd.to_datetime(value, errors="coerce")
-    return float(found.timestamp()) if found is not pd.NaT else np.nan
+def _seconds_between(before: float | str, after: float | str) -> float:
+    """Return the seconds from one time to another, numbers or texts; NaN if it is unknown.
+
+    >>> _seconds_between("31/12/26 23:59:59", "01/01/27 00:00:00"), _seconds_between("05/10/26 8:00", "05/11/26 8:00")
+    (1.0, 86400.0)
+    """
+    if isinstance(before, str) or isinstance(after, str):
+        found = seconds_of(pd.Series([str(before), str(after)]))
+        return np.nan if found is None else float(found[1] - found[0])
+    return after - before

@@ -87,7 +87,7 @@ def limits(
 
     Rules: {rules}. A change is in force within a second, without a restart; limits that are not named stay as they are.
     """
-    from beatwire.alerts.limits import SETTABLE
+    from beatwire.alerts.limits import SETTABLE, check_ranges
     from beatwire.alerts.rules import NUMBERS
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import alert_settings_of, cluster_of
@@ -101,6 +101,7 @@ def limits(
     cluster, settings = cluster_of(values), alert_settings_of(values)
     defaults = settings.limits
     given = _parse(stream, assignments or [])
+    check_ranges(stream, given)
     name = _given("limits", by) if given or reset else None
     check_broker(cluster, [SETTINGS] if name is None else [SETTINGS, AUDIT])
     before = read_limits(cluster, stream, defaults)
