@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire_producers.devices.chunks import Stream
-from beatwire_producers.devices.packets import DeviceAwayError
+from beatwire_producers.devices.packets import DeviceAwayError, Packet
 from beatwire_producers.devices.sources import Options
 from draws import draws
 from hypothesis import given, settings
@@ -54,8 +54,8 @@ def read(monkeypatch: pytest.MonkeyPatch, port: Port) -> tuple[Stream, list[Any]
     kept: list[Any] = []
     stream = Stream(described, said.append, kept.append)
     try:
-        for packet in reader.packets():
-            if packet is not None:
+        for came in reader.packets():
+            for packet in [came] if isinstance(came, Packet) else came or []:
                 stream.add(packet)
     except DeviceAwayError:
         stream.close(ended=True)

@@ -6,6 +6,7 @@ of the AD8232) or one that is garbled is a sample without a value. Counts and ti
 before the first numbers is left out, and where a count or a clock shows that it is no sample.
 """
 
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -151,14 +152,11 @@ class SerialReader:
             self._clock = k, PER_SECOND[unit]
         self._rising[k] = Rising(1.0 if unit is None else typical_step(column), may_stay=unit is not None)
 
-    def packets(self) -> Iterator[Packet | None]:
-        """Yield the lines that came together as a packet."""
+    def packets(self) -> Iterator[Packet | list[Packet] | None]:
+        """Yield the lines that came together as a packet; at first those of `describe`, all of them at once."""
         early, self._early = self._early, []
-        begin = 0
-        for k in range(1, len(early) + 1):  # lines that were read together
-            if k == len(early) or early[k][1] != early[begin][1]:
-                yield from self._packets_of([line for line, _ in early[begin:k]], early[begin][1])
-                begin = k
+        together = itertools.groupby(early, key=lambda one: one[1])
+        yield [one for came_s, of in together for one in self._packets_of([line for line, _ in of], came_s)]
         heard_s = arrival_s()
         while True:
             lines = self._come()
