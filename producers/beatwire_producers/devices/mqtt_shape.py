@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from beatwire.recordings.readers.objects import change_along
 from beatwire.recordings.record import MAX_LEADS
 
 MOMENTS, LEADS = "moments", "leads"
@@ -98,12 +99,8 @@ class Shapes:
                 return
             several = np.concatenate([before, samples])
 
-        def change(lists: str) -> float:
-            steps = np.diff(several.astype(float), axis=1 if lists == LEADS else 0)
-            return float(np.nansum(np.abs(steps)) / steps.size)
-
         readings = self._readings.setdefault(stream, Readings((LEADS, MOMENTS), _ROUGHER))
-        if readings.better(samples.size, change):
+        if readings.better(samples.size, lambda lists: change_along(several, 1 if lists == LEADS else 0)):
             self._note(
                 f"{stream}: its samples jump along a list, and hardly from list to list: one list a moment? "
                 "(lists=moments in the address)"

@@ -47,7 +47,7 @@ def turned(where: str, rows: list[dict[str, Any]], leads: list[str] | None) -> s
         if not is_named and min(shape) > 1 and max(shape) <= MAX_LEADS:
             lists = [row[name] for row in rows if _is_nested(row.get(name))]
             alike = [one for one in lists if len(one) == shape[0] and all(len(each) == shape[1] for each in one)]
-            over = [_steps(alike, axis) for axis in (1, 2)]
+            over = [change_along(alike, axis) for axis in (1, 2)]
             if over[not is_turned] > over[is_turned]:
                 got = f"{shape[0]} lists of {shape[1]}"
                 raise UserError(f"{where}: expected the names of the leads, as 'leads', beside {name!r}; got {got}")
@@ -58,8 +58,8 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, list) for one in value)
 
 
-def _steps(lists: list[Any], axis: int) -> float:
-    """Return how much numbers, [packets, lists, n], change along an axis; 0 if they are none."""
+def change_along(lists: Any, axis: int) -> float:
+    """Return how much numbers, [..., lists, n], change from one to the next along an axis; 0 if they are none."""
     try:
         steps = np.abs(np.diff(np.array(lists, np.float64), axis=axis))
     except (ValueError, TypeError):
@@ -83,7 +83,7 @@ def moments_of(rows: list[dict[str, Any]], lists: list[str]) -> set[str]:
         written = [row.get(name) for row in rows]
         lengths = {len(one) if isinstance(one, list) else 0 for one in written}
         if len(lengths) == 1 and 1 < lengths.pop() <= MAX_LEADS:
-            within, between = (_steps([written], axis) for axis in (2, 1))
+            within, between = (change_along([written], axis) for axis in (2, 1))
             found |= {name} if within > _LARGER * between > 0 else set()
     return found
 
