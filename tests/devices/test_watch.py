@@ -127,6 +127,7 @@ def test_what_was_sent_before_the_kernels_were_ready_is_analysed_before_the_end(
     [
         (["mqt://localhost/ward"], r"got 'mqt://localhost/ward' (nearest: mqtt:)"),
         (["POLAR:H10"], r"got 'POLAR:H10' (nearest: polar:)"),
+        (["ws://h/ecg"], r"got 'ws://h/ecg' (a class of yours can read it: py:MODULE:CLASS)"),
         (["a.csv", "lsl:x"], "expected devices or recordings; got both"),
         (["synthetic:seconds=10", "--record", "x"], "--record: expected a device"),
         (["synthetic:seconds=10", "--speed", "max"], "--speed: expected a number; got max"),

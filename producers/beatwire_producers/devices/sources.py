@@ -36,6 +36,7 @@ SCHEMES = {
     "polar": Kind("polar", "bleak", "ble", "polar:NAME or polar:ADDRESS"),
 }
 _ALIKE = 0.7  # of the letters of two names
+_OWN_ONLY = ("ws", "wss", "tcp", "udp")  # schemes of connections whose content nothing describes
 OWN = "py"  # py:MODULE:CLASS[:TEXT]
 WRITTEN = ", ".join(kind.written for kind in SCHEMES.values() if kind.written[:5] != "mqtts") + ", py:MODULE:CLASS"
 
@@ -70,15 +71,21 @@ def is_device(source: str) -> bool:
     return source.partition(":")[0] in (*SCHEMES, OWN)
 
 
-def nearest_scheme(source: str) -> str | None:
-    """Return the kind of device that is meant where its name is spelt wrong; None for a device, and for a recording.
+def hint_for(source: str) -> str:
+    """Return a hint where a kind of device is spelt wrong or has no reader; nothing for a device, and for a recording.
 
-    >>> [nearest_scheme(source) for source in ("serail:/dev/ttyUSB0", "POLAR:H10", "serial:COM3", "https://a/b.csv")]
-    ['serial', 'polar', None, None]
+    >>> [hint_for(source) for source in ("serail:/dev/ttyUSB0", "POLAR:H10", "serial:COM3", "https://a/b.csv")]
+    [' (nearest: serial:)', ' (nearest: polar:)', '', '']
+    >>> hint_for("ws://localhost:8080/ecg")
+    ' (a class of yours can read it: py:MODULE:CLASS)'
     """
     scheme, colon, _ = source.casefold().partition(":")
-    alike = get_close_matches(scheme, SCHEMES, 1, _ALIKE) if colon and not is_device(source) else []
-    return alike[0] if alike else None
+    if not colon or is_device(source):
+        return ""
+    if scheme in _OWN_ONLY:
+        return f" (a class of yours can read it: {OWN}:MODULE:CLASS)"
+    alike = get_close_matches(scheme, SCHEMES, 1, _ALIKE)
+    return f" (nearest: {alike[0]}:)" if alike else ""
 
 
 def check_installed(source: str) -> None:
@@ -91,9 +98,7 @@ def check_installed(source: str) -> None:
     """
     scheme, colon, text = source.partition(":")
     if not is_device(source) or not colon:
-        nearest = nearest_scheme(source)
-        hint = f" (nearest: {nearest}:)" if nearest else ""
-        raise UserError(f"feed: expected a SOURCE like {WRITTEN}; got {source!r}{hint}")
+        raise UserError(f"feed: expected a SOURCE like {WRITTEN}; got {source!r}{hint_for(source)}")
     if not text.strip("/"):
         written = SCHEMES[scheme].written if scheme in SCHEMES else "py:MODULE:CLASS"
         raise UserError(f"feed: expected {written}; got {source!r}")

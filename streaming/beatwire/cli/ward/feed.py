@@ -163,11 +163,11 @@ def watch(
 
     Starts a broker, the page and the monitor in this process. The address of the page is printed first.
     """
-    from beatwire_producers.devices.sources import Options, check_installed, is_device, nearest_scheme, open_source
+    from beatwire_producers.devices.sources import Options, check_installed, hint_for, is_device, open_source
 
     for source in sources:
-        if (nearest := nearest_scheme(source)) is not None:
-            raise UserError(f"watch: expected a device or a recording; got {source!r} (nearest: {nearest}:)")
+        if hint := hint_for(source):
+            raise UserError(f"watch: expected a device or a recording; got {source!r}{hint}")
     devices = [source for source in sources if is_device(source)]
     for source in devices:
         check_installed(source)
