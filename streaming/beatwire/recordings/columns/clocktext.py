@@ -127,10 +127,22 @@ def _of_clock(text: pd.Series) -> F64:
 
 
 def _of_iso(text: pd.Series) -> F64 | None:
+    """Return the seconds of dates in the form of ISO 8601; 59.9996 may be written as second 60.
+
+    >>> _of_iso(pd.Series(["1970-01-01 00:00:59.9", "1970-01-01T00:00:60.0Z", "1970-01-01 00:01:00.1"])).tolist()
+    [59.9, 60.0, 60.1]
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         stamps = pd.to_datetime(text.str.replace(",", "."), errors="coerce", format="ISO8601", utc=True)
-    return _of_dates(stamps) if stamps.notna().any() else None
+        if not stamps.notna().any():
+            return None
+        values = _of_dates(stamps)
+        if (unread := stamps.isna()).any():
+            by_59 = text[unread].str.replace(",", ".").str.replace(r"(:\d\d):60(?!\d)", r"\1:59", regex=True)
+            changed = pd.to_datetime(by_59, errors="coerce", format="ISO8601", utc=True)
+            values[unread.to_numpy()] = _of_dates(changed) + 1.0
+    return values
 
 
 def _of_date_and_clock(text: pd.Series) -> F64 | None:
