@@ -20,11 +20,14 @@ from beatwire.tables import array_module
 
 _LARGEST = 32767  # of int16
 _PLAUSIBLE_MV = (0.03, 100.0)  # peak to peak of an ordinary stretch; other numbers without a unit are not in millivolts
+_LARGEST_UV = 1000.0 * _PLAUSIBLE_MV[1]  # what spans more in a calibrated recording is no ECG
 _STRETCH = 4096  # values of such a stretch: a second at 4 kHz
 _STRETCHES = 4  # that are examined in a block
 _SHORT_STRETCH, _SHORT_STRETCHES = 256, 8  # the same in a short recording
 _FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
 _FEWEST_USUAL_STEPS = 50  # of an ordinary stretch; below, rare values far outside are clipped
+_FEWEST_READABLE = 20  # the same; below, and beside a lead that is much larger, the scale is too coarse
+_NOTHING = 1e-8  # of the size of another lead: a constant, rounded
 _RARE = 0.5  # of the values of a lead
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
@@ -196,16 +199,26 @@ def scale_for(
             notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
     coarser = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max())) / _LARGEST
     coarser = max(coarser, room) if coarser > 2 * finest else coarser  # as integers of more than 16 bits
-    if 0 < max(usual) < _FEWEST_USUAL_STEPS * coarser:
-        limit = max(usual) / _FEWEST_STEPS * _LARGEST
+    is_small = [size <= _LARGEST_UV for size in usual]
+    ecg = is_small if uv_per_unit and any(is_small) else [True] * len(usual)
+    size = max(one for one, is_ecg in zip(usual, ecg, strict=True) if is_ecg)
+    if 0 < size < _FEWEST_USUAL_STEPS * coarser:
+        limit = size / _FEWEST_STEPS * _LARGEST
         beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]
-        if max(beyond) <= _RARE * len(columns[0]):  # a lead that is off, a spark: not the size of the ECG
+        rare = _RARE * len(columns[0])  # a lead that is off, a spark, a pressure: not the size of the ECG
+        if all(count <= rare for count, is_ecg in zip(beyond, ecg, strict=True) if is_ecg):
             coarser = limit / _LARGEST
             notes.append(f"{sum(beyond)} values far beyond the others are clipped")
     if max(coarser, finest) != unit:
         unit = max(coarser, finest)
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
+    seen, most = size * _NOTHING, min(_FEWEST_READABLE * unit, size / _FEWEST_STEPS)
+    few = [str(k + 1) for k, one in enumerate(usual) if seen < one < most]
+    if few and coarser >= unit:
+        notes.append(
+            f"too coarse for lead {', '.join(few)}, as another is much larger (choose with --lead or --column)"
+        )
     return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
 
 
