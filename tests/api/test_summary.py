@@ -192,6 +192,16 @@ def test_the_summary_fits_a_screen_of_80_columns(summary: dict[str, Any]) -> Non
     assert len(printed(summary, 200).splitlines()[8]) > 80
 
 
+@pytest.mark.parametrize(("rr_s", "errors", "asks"), [(0.8, 0.0, False), (0.8, 6.0, True), (1.9, 0.0, False)])
+def test_a_signal_that_is_never_good_is_asked_about_and_no_rate_is_below_zero(
+    rr_s: float, errors: float, asks: bool
+) -> None:
+    figures = summary_of(recording(90), analysis_of(np.full(40, rr_s), np.full(40, errors)))
+    screen = printed({"source": "x", **figures, "rate_trend_bpm": [3.0, 40.0], "took_s": 1.0}, 80)
+    assert ("is it an ECG?" in screen) is asks
+    assert " 0 to " in screen
+
+
 def test_every_rule_has_a_row_with_stars_count_first_time_and_duration(summary: dict[str, Any]) -> None:
     lines = printed(summary, 80).splitlines()
     assert "*** asystole                 1   0:01:23   0:00:16" in [line.strip() for line in lines]

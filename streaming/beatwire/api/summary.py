@@ -21,6 +21,7 @@ from beatwire.service.priorities import STARS, STYLES
 
 _LABEL = 14  # characters of the column of labels
 _PLAIN_WIDTH = 80  # characters of a line where there is no terminal
+_NONE = 0.005  # of the time: 0 %
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
 _WIDEST, _WIDEST_PART = 120, 6  # characters of the line of the rate, and of each part of a short recording
 _STEP_BPM = 10  # the range of the line of the rate begins and ends with a multiple of it,
@@ -97,6 +98,7 @@ def _intervals(summary: Mapping[str, Any]) -> str:
 
 def _quality_lines(quality: dict[str, Any]) -> Iterator[tuple[str, Text]]:
     good = "too short to say if it is good" if quality["good"] is None else f"good {percent(quality['good'])}"
+    good += ": is it an ECG?" if quality["good"] is not None and quality["good"] < _NONE else ""
     yield "signal", Text(f"present {percent(quality['with_signal'])} of the time, {good}")
     worst = quality["worst"]
     if worst is not None:
@@ -134,7 +136,7 @@ def _rate_lines(trend: Sequence[float | None], seconds: float, console: Console)
     known = [rate for rate in trend if rate is not None]
     if not known:
         return
-    low = int((min(known) - _MARGIN_BPM) // _STEP_BPM) * _STEP_BPM
+    low = max(0, int((min(known) - _MARGIN_BPM) // _STEP_BPM) * _STEP_BPM)
     high = -int(-(max(known) + _MARGIN_BPM) // _STEP_BPM) * _STEP_BPM
     width = max(10, min(console.width - _LABEL, _WIDEST, _WIDEST_PART * len(trend)))
     blocks = _ASCII_BLOCKS if console.options.ascii_only else _BLOCKS
