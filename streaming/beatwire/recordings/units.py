@@ -214,11 +214,10 @@ def scale_for(
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
     seen, most = size * _NOTHING, min(_FEWEST_READABLE * unit, size / _FEWEST_STEPS)
-    few = [str(k + 1) for k, one in enumerate(usual) if seen < one < most]
+    few = sum(seen < one < most for one in usual)
     if few and coarser >= unit:
-        notes.append(
-            f"too coarse for lead {', '.join(few)}, as another is much larger (choose with --lead or --column)"
-        )
+        are = "lead spans" if few == 1 else "leads span"
+        notes.append(f"{few} {are} few steps, as another is far larger (choose with --lead or --column)")
     return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
 
 
