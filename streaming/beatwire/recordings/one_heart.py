@@ -101,7 +101,7 @@ def _take_out_hum(picked: F64, rate_hz: float) -> None:
             wave = np.exp(2j * np.pi * hz / rate_hz * np.arange(span))
             amplitude = 2 / span * centred @ wave.conj()
             least, most = np.quantile(np.abs(amplitude), (0.1, 0.9), axis=2, keepdims=True)
-            amplitude[np.broadcast_to(least < EVEN * most, amplitude.shape)] = 0.0
+            amplitude[np.broadcast_to(least <= EVEN * most, amplitude.shape)] = 0.0
             whole -= (amplitude[..., None] * wave).real.reshape(whole.shape)
 
 
