@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beatwire.pipeline import Pipeline
+from beatwire.pipeline import HORIZON_S, Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.stages.support.alerts import turned_away
@@ -105,7 +105,7 @@ def test_a_stream_is_announced_also_when_the_clock_is_set_back(back_s: int) -> N
 
 def test_ids_that_never_come_again_displace_none_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turned_away, "MOST_KNOWN", 50)
-    ward = Half(replace(Settings(), evict_s=260.0))
+    ward = Half(replace(Settings(), evict_s=2 * HORIZON_S))
     turned = ward.pipeline.lifecycle.state.turned
     ward.tick(chunk("bed", rate_hz=9.0), chunk("bed", rate_hz=9.0))
     for k in range(20):
@@ -178,7 +178,7 @@ def test_a_stream_that_has_become_silent_is_announced_if_its_message_has_come_ag
 
 
 def test_an_alert_lasts_as_long_as_messages_are_refused() -> None:
-    ward = Half(replace(Settings(), evict_s=260.0))
+    ward = Half(replace(Settings(), evict_s=2 * HORIZON_S))
     for k in range(40):
         ward.now_us += 10 * SECOND_US
         ward.tick(chunk("bed", 125 * k, rate_hz=9.0))

@@ -10,6 +10,7 @@ from beatwire.configuration.load import check_with_librdkafka, load
 from beatwire.configuration.settings import settings_of
 from beatwire.errors import UserError
 from beatwire.kafka.properties import MASKED
+from beatwire.pipeline import HORIZON_S
 from beatwire.pipeline.settings import Settings
 from configuration_files import error_of, file
 from typer.testing import CliRunner
@@ -79,7 +80,7 @@ def test_a_configuration_reaches_a_worker_whole(tmp_path: Path) -> None:
         ("[limits]\nmost_errors = 0", "limits.most_errors: expected greater than or equal to 0.1; got 0"),
         ("[streams]\nmost_streams = 0", "streams.most_streams: expected greater than or equal to 1; got 0"),
         ("[streams]\nreorder_s = -5", "streams.reorder_s: expected greater than 0; got -5"),
-        ("[streams]\nevict_s = 1", "streams.evict_s: expected greater than or equal to 260; got 1"),
+        ("[streams]\nevict_s = 1", f"streams.evict_s: expected greater than or equal to {2 * HORIZON_S:g}; got 1"),
         ("[alerts]\nshortest_s = -1", "alerts.shortest_s: expected greater than or equal to 0; got -1"),
         ("[alerts]\nremind_low_s = 0.5", "alerts.remind_low_s: expected 0 or at least 1; got 0.5"),
         ('[kafka]\nbootstrap = "x:abc"', "kafka.bootstrap: expected HOST:PORT[,HOST:PORT...]; got 'x:abc'"),
