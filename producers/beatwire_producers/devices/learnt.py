@@ -6,8 +6,7 @@ State: the unit of the times; places of the last packets
 
 Times are seconds, milliseconds, microseconds or nanoseconds. Those since 1970 are the present time in one unit only; of
 others the least step from packet to packet, or where packets are sent several at once the mean of all, gives a sampling
-rate of 50-4000 Hz with one unit only. A count that rises
-by less than the samples of a packet counts packets.
+rate of 50-4000 Hz with one unit only. A count that rises by less than the samples of a packet counts packets.
 """
 
 import math

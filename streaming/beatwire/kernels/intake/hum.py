@@ -153,9 +153,9 @@ def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> 
 def compare(re: I32, im: I32, newest: int) -> tuple[bool, float, float, float]:
     """Return if the spans may be one sine, their power, and the sum of the products of neighbours, conjugated.
 
-    No span of a sine has much more power than the newest one, or much less. All are looked at, without a branch: what
-    noise does cannot be predicted. And if a sine leaves ``1 - COHERENCE`` of the power, neighbours differ from it by
-    at most four times that: the least sum of products.
+    All spans are looked at without a branch, since what noise does cannot be predicted. No span of a sine has much more
+    power than the newest one, or much less. If one sine has ``COHERENCE`` of the power, the squared differences of
+    neighbours add up to at most four times the rest, and the sum of their products is at least ``least``.
     """
     power = squared(re, im, newest)
     alike = power >= LEAST * FINE * LEAST * FINE
