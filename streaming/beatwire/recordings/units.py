@@ -181,7 +181,7 @@ def scale_for(
         integers = integers and bool((scale == 1.0).all())
         unit, uv_per_unit = 1.0, 0.0
         notes.append("not calibrated: amplitudes are relative to this recording")
-    usual = [r.typical * s for r, s in zip(ranges, scale, strict=True)]
+    usual = np.array([r.typical for r in ranges]) * scale
     peak_to_peak = float(((highs - lows) * scale).max())
     parted = [size for size, r in zip(usual, ranges, strict=True) if size > 0 and not r.integers]
     least = peak_to_peak if uv_per_unit else min(parted, default=0.0)  # what needs steps: a microvolt is small enough
@@ -199,22 +199,19 @@ def scale_for(
             notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
     coarser = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max())) / _LARGEST
     coarser = max(coarser, room) if coarser > 2 * finest else coarser  # as integers of more than 16 bits
-    is_small = [size <= _LARGEST_UV for size in usual]
-    ecg = is_small if uv_per_unit and any(is_small) else [True] * len(usual)
-    size = max(one for one, is_ecg in zip(usual, ecg, strict=True) if is_ecg)
+    is_ecg = usual <= (_LARGEST_UV if uv_per_unit and usual.min() <= _LARGEST_UV else np.inf)
+    size = float(usual[is_ecg].max())
     if 0 < size < _FEWEST_USUAL_STEPS * coarser:
         limit = size / _FEWEST_STEPS * _LARGEST
-        beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]
-        rare = _RARE * len(columns[0])  # a lead that is off, a spark, a pressure: not the size of the ECG
-        if all(count <= rare for count, is_ecg in zip(beyond, ecg, strict=True) if is_ecg):
+        beyond = np.array([int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)])
+        if beyond[is_ecg].max() <= _RARE * len(columns[0]):  # a lead that is off, a spark: not the size of the ECG
             coarser = limit / _LARGEST
-            notes.append(f"{sum(beyond)} values far beyond the others are clipped")
+            notes.append(f"{beyond.sum()} values far beyond the others are clipped")
     if max(coarser, finest) != unit:
         unit = max(coarser, finest)
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
-    seen, most = size * _NOTHING, min(_FEWEST_READABLE * unit, size / _FEWEST_STEPS)
-    few = sum(seen < one < most for one in usual)
+    few = int(((usual > _NOTHING * size) & (usual < min(_FEWEST_READABLE * unit, size / _FEWEST_STEPS))).sum())
     if few and coarser >= unit:
         are = "lead spans" if few == 1 else "leads span"
         notes.append(f"{few} {are} few steps, as another is far larger (choose with --lead or --column)")
