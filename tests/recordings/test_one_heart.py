@@ -91,6 +91,15 @@ def test_what_has_no_heartbeats_beside_leads_is_said(
     assert note.startswith(f"no heartbeats, where other leads have some: {leads}: ")
 
 
+def test_noise_is_hardly_ever_a_heart_however_short_it_is() -> None:
+    samples = person(1, 5.0, 2, 125.0)
+    noise = np.random.default_rng(1).integers(-500, 500, (200, samples.shape[1])).astype(np.int16)
+    notes = [note for one in noise for note in notes_of(np.concatenate([samples, one[None]]), 125.0)]
+    assert sum(SAYS in note for note in notes) <= 2
+    assert all(": 2" in note or "| 2" in note for note in notes)
+    assert len(notes) >= 190
+
+
 @settings(max_examples=draws(20), deadline=None)
 @given(
     first=st.integers(1, 40),

@@ -32,7 +32,7 @@ SMOOTH_S = 0.14
 MOST_LAG_S = 0.1  # between the same beat on two leads
 PERIODS_S = (0.3, 1.5)  # between two beats
 SHARE = 0.95  # larger sums than those of so many are cut off: an artefact
-REGULAR = 0.3  # autocorrelation of a lead that repeats itself
+REGULAR = 0.3  # autocorrelation of a lead that repeats itself, in 10 s; noise of 5 s may have as much by chance
 TOGETHER = 0.3  # correlation of leads of one heart
 _CHOOSE = "(choose with --lead or --column)"
 COMMON = 0.5  # of a stretch, in which both leads of a pair have values
@@ -43,7 +43,8 @@ def with_groups(recording: Recording) -> Recording:
     if len(recording.leads) < 2 or recording.seconds < SHORTEST_S:
         return recording
     moves, known = _movements(recording)
-    regular = _middle(_regularity(moves), _moving(moves)) >= REGULAR
+    least = REGULAR * max(1.0, STRETCH_S / recording.seconds) ** 0.5
+    regular = _middle(_regularity(moves), _moving(moves)) >= least
     compared = _compared(moves, known)
     agreement, pairs = _agreement(moves, compared), np.asarray(compared.any(axis=0))
     other = ~regular & pairs[:, regular].any(axis=1) & (agreement[:, regular] < TOGETHER).all(axis=1)
