@@ -21,7 +21,7 @@ def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     ended = rows_of(ward.tick(beats=[("bed", 300)], known=[("bed", 540)]))
     assert ended == [("lead off", "off", 10, 540)], "5 s after all are in contact"
     again = ward.tick(two(60, 3), two(70, 0), *(two(80 + 10 * k, 0) for k in range(60)), two(680, 1))
-    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
+    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 0 and 1 (from 0)", True)
     assert rows_of(again) == [("lead off", "on", 60, 60), ("lead off", "off", 60, 570), ("lead off", "on", 680, 680)]
 
 

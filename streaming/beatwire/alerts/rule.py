@@ -132,16 +132,18 @@ def _apart(value: float, limit: float, sign: str, decimals: int) -> str:
 
 
 def lead_list(mask: float, names: Sequence[str] = ()) -> str:
-    """Return the leads of a bit mask: their names, or their numbers from 1 in the order of the device's samples.
+    """Return the leads of a bit mask: their names, or their numbers from 0 in the order of the device's samples.
+
+    Numbers are those of ``--lead`` and of leads without names; people at a bed would count from 1, so it is said.
 
     >>> [lead_list(mask) for mask in (0, 2, 5)], lead_list(5, ["I", "II", "V1"])
-    (['no lead', 'lead 2', 'leads 1 and 3'], 'I and V1')
+    (['no lead', 'lead 1 (from 0)', 'leads 0 and 2 (from 0)'], 'I and V1')
     """
     bits = [k for k in range(int(mask).bit_length()) if int(mask) >> k & 1] if mask > 0 else []
     named = bool(bits) and bits[-1] < len(names)
-    leads = [names[k] if named else str(k + 1) for k in bits]
+    leads = [names[k] if named else str(k) for k in bits]
     listed = " and ".join(filter(None, [", ".join(leads[:-1]), *leads[-1:]]))
-    return listed if named else f"lead{'s' if len(leads) > 1 else ''} {listed}" if leads else "no lead"
+    return listed if named else f"lead{'s' if len(leads) > 1 else ''} {listed} (from 0)" if leads else "no lead"
 
 
 def alert_id(stream: str, session: int, rule: str, onset: int) -> str:

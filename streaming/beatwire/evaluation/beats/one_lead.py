@@ -142,9 +142,7 @@ def one_lead_costs(
         others = sums[lead].f1
         for what in found:
             of_all = sums[lead, what].f1
-            rows.append(
-                {"lead": lead + 1, "noise": what.name, "all": of_all, "others": others, "cost": others - of_all}
-            )
+            rows.append({"lead": lead, "noise": what.name, "all": of_all, "others": others, "cost": others - of_all})
     undisturbed = {key: sums[key].f1 for key in ("first", "clean")}
     return {
         "rows": rows, **undisturbed, "records": records,
