@@ -57,6 +57,37 @@ def test_a_lead_that_hums_is_named_with_frequency_amplitude_and_share(
     assert abs(row["share"] + 1 / windows - share) <= 1.5 / windows  # those at its ends are no hum
 
 
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ), mains_hz=st.sampled_from([50.0, 60.0]),
+    size=st.floats(1.2, 20), share=st.floats(-0.7, 0.7), lead=st.integers(0, 2), is_calibrated=st.booleans(),
+)  # fmt: skip
+def test_hum_that_a_converter_cuts_off_is_said_too(
+    seed: int, rate_hz: float, mains_hz: float, size: float, share: float, lead: int, is_calibrated: bool
+) -> None:
+    limit = 2500.0 if is_calibrated else 32767.0
+    known = heart(seed, rate_hz)
+    at = np.arange(known.samples.shape[1])
+    samples = known.samples.astype(np.float64)
+    samples[lead] += limit * (size * np.sin(2 * np.pi * (mains_hz + 0.03) / rate_hz * at) + share)
+    clipped = replace(known, samples=np.clip(samples, -limit, limit).round().astype(np.int16))
+    rows = hum_summary(clipped if is_calibrated else replace(clipped, uv_per_unit=0.0))
+    assert rows is not None
+    (row,) = rows
+    assert (row["lead"], row["hz"]) == (known.leads[lead], mains_hz)
+    assert row["share"] > 0.9
+    if is_calibrated:
+        assert 0.5 * min(size, 1) * 5.0 <= row["mv"] <= 1.35 * 5.0
+
+
+@pytest.mark.parametrize("rate_hz", RATES_HZ)
+def test_a_lead_at_a_limit_that_does_not_hum_is_none(rate_hz: float) -> None:
+    known = heart(0, rate_hz)
+    samples = known.samples.copy()
+    samples[0], samples[1] = 2500, np.clip(samples[1].astype(np.int32) * 40, -2500, 2500)
+    assert hum_summary(replace(known, samples=samples)) == []
+
+
 @pytest.mark.parametrize("rate_hz", [*RATES_HZ, 2000.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_of_a_signal_without_hum_none_is_said(seed: int, rate_hz: float) -> None:
@@ -106,6 +137,9 @@ def test_the_screen_and_the_report_say_it_on_lines_of_80_characters() -> None:
     assert lines[at][14:] == "50 Hz in 12 of 12 leads, most in a lead of 18 lette: 0.06 mV peak"
     assert lines[at + 1].strip() == ">99 % of the time; subtracted for the analysis; check the contacts"
     assert max(map(len, lines[at : at + 2])) <= 80
+    saturated = {"count": 1, "first_s": 2.0, "seconds": 9.0, "priority": "low"}
+    limited = {"alerts": 1, "alerts_by_rule": {"saturated": saturated}}
+    assert "of the time; subtracted where not saturated; check" in summary_text(summary | limited)
     uncalibrated: list[dict[str, Any]] = [row | {"mv": None}]
     assert "0.0551" not in summary_text(summary | {"hum": uncalibrated, "leads": ["II"]})
     assert "not known" not in sections.hum_table(uncalibrated)

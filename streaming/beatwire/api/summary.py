@@ -114,8 +114,8 @@ def _hum_lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
     if rows:
         size = f": {size_text(rows[0])} mV peak" if rows[0]["mv"] is not None else ""
         yield "mains hum", Text(where_text(rows, len(summary["leads"])) + size)
-        share = percent(rows[0]["share"])
-        yield "", Text(f"{share} of the time; subtracted for the analysis; check the contacts")
+        where = "where not saturated" if "saturated" in summary["alerts_by_rule"] else "for the analysis"
+        yield "", Text(f"{percent(rows[0]['share'])} of the time; subtracted {where}; check the contacts")
 
 
 def _alert_lines(count: int, by_rule: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Text]]:

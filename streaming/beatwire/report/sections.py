@@ -20,7 +20,7 @@ from beatwire.report.study import PAUSE_S, Study
 
 HUM_NOTE = (
     "Mains hum was subtracted before beats were found and judged. Strips and figures show the signal as recorded, with "
-    "its hum; the response is that of the signal without it."
+    "its hum; the response is that of the signal without it. A lead at the limits of its converter keeps it."
 )
 MOST_ALERTS = 100  # rows of the table of alerts
 

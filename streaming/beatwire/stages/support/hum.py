@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from beatwire.backends.cpu import CPU
+from beatwire.kernels.intake.converter import FAR_NANOVOLTS, FAR_UNITS
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.intake.hum import FINE, LAG, SPANS
 from beatwire.records import F64, I16, I32, Bool
@@ -132,14 +133,23 @@ def humming(sines: I32, uv_per_unit: F64) -> Bool:
 
 
 def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
-    """Return frequency and amplitude of windows, int16 [leads, k, width], as float64 [leads, k, 2]."""
+    """Return frequency and amplitude of windows, int16 [leads, k, width], as float64 [leads, k, 2].
+
+    From a lead at the limits of its converter none is taken out. That of half its values, at no limit, is measured.
+    """
     sines = take_out_hum(np.array(windows.swapaxes(0, 1), order="C"), windows.shape[2], rate_hz, uv_per_unit)
     sine = sines[:, :, (SPANS - 1) % LAG].swapaxes(0, 1)
     amplitude = np.hypot(sine[..., HUM_RE], sine[..., HUM_IM]) / FINE
-    lowest = windows.min(axis=2)
+    lowest, highest = windows.min(axis=2), windows.max(axis=2)
+    far = min(FAR_UNITS, FAR_NANOVOLTS / (1000 * uv_per_unit)) if uv_per_unit > 0 else FAR_UNITS
+    limited = (sine[..., HUM_OF] == 0) & ((highest >= far) | (lowest <= -far))
+    if limited.any():
+        halves = take_out_hum(windows[limited][:, None] // np.int16(2), windows.shape[2], rate_hz, 0.0)
+        sine[limited] = halves[:, 0, (SPANS - 1) % LAG]
+        amplitude[limited] = 2 * np.hypot(sine[limited][:, HUM_RE], sine[limited][:, HUM_IM]) / FINE
     least: F64 | float = LEAST_MV * 1000 / uv_per_unit if uv_per_unit > 0 else 0.0
     if uv_per_unit == 0:
-        least = LEAST_SHARE * (windows.max(axis=2).astype(np.float64) - lowest - 2 * amplitude)
+        least = LEAST_SHARE * (highest.astype(np.float64) - lowest - 2 * amplitude)
     hums = (sine[..., HUM_OF] > 0) & (amplitude >= least) & (lowest != NO_VALUE)
     hz = np.array(mains_hz(rate_hz))[np.maximum(sine[..., HUM_OF] - 1, 0) // 2]
     return np.where(hums[..., None], np.stack([hz, amplitude], axis=2), np.nan)
