@@ -123,6 +123,7 @@ def ward(
     leads: Sequence[int] = (1,),
     events: Sequence[Sequence[Event]] | None = None,
     distinct: int | None = None,
+    hum_mv: float = 0.0,
 ) -> Ward:
     """Synthesise a ward.
 
@@ -137,6 +138,8 @@ def ward(
     distinct
         The largest number of people to synthesise; further streams without events play the same people from other
         offsets. By default 2,000.
+    hum_mv
+        Mains hum of the last stream, millivolts.
 
     Raises
     ------
@@ -165,8 +168,9 @@ def ward(
             person = _rotate(person, offset)
         else:
             person = synthesise(
-                (seed, k), name=f"bed-{k + 1}", rate_hz=rate_hz, leads=lead_count, seconds=seconds, events=planned[k]
-            )
+                (seed, k), name=f"bed-{k + 1}", rate_hz=rate_hz, leads=lead_count, seconds=seconds, events=planned[k],
+                hum_mv=hum_mv if k == streams - 1 else 0.0,
+            )  # fmt: skip
             if not planned[k]:
                 healthy.append(person)
         feeds.append(_feed(f"bed-{k + 1}", person, offset))

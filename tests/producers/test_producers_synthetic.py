@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from beatwire.errors import UserError
+from beatwire.offline.results.hum import hum_summary
 from beatwire.recordings.synthetic.morphology import LEADS
-from beatwire.recordings.synthetic.person import UV_PER_UNIT, Synthetic, synthesise
+from beatwire.recordings.synthetic.person import UV_PER_UNIT, Synthetic, synthesise, synthetic_recording
 from beatwire.recordings.synthetic.rhythm import (
     ASYSTOLE,
     BRADYCARDIA,
@@ -134,6 +135,14 @@ def test_events_become_defects_of_the_feed() -> None:
     assert made.feeds[1].absent == ((9 * 128, 12 * 128),)
     assert made.feeds[2].malformed == (2250,)
     assert [p.first for p in made.planted] == [2250, 1152, 2250]
+
+
+def test_the_last_stream_of_a_ward_hums_where_that_is_wanted() -> None:
+    hums = [hum_summary(feed.recording) for feed in ward(3, 30, leads=(2,), hum_mv=0.3).feeds]
+    assert hums[:2] == [[], []]
+    assert [(row["hz"], row["mv"]) for row in hums[2] or []] == [(50.0, pytest.approx(0.3, rel=0.1))] * 2
+    (row,) = hum_summary(synthetic_recording("synthetic:hum=0.2")) or []
+    assert row["mv"] == pytest.approx(0.2, rel=0.1)
 
 
 def test_a_ward_with_shared_people_has_correct_ground_truth() -> None:

@@ -240,7 +240,7 @@ def test_synthetic_is_a_recording_by_name() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("synthetic:speed=3", "expected keys among seconds, leads, rate, seed, bpm, ectopy, noise; got 'speed'"),
+        ("synthetic:speed=3", "expected keys among seconds, leads, rate, seed, bpm, ectopy, noise, hum; got 'speed'"),
         ("synthetic:seconds=ten", "expected a number for seconds; got 'ten'"),
         ("synthetic:leads=13", "expected leads within 1-12; got 13"),
         ("synthetic:rate=1e9", "expected rate within 50-4000; got 1e9"),

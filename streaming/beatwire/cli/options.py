@@ -18,7 +18,7 @@ GPU = "GPU"
 SOURCES = (
     "text table (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, ISHNE, Parquet, Arrow, JSON, "
     "NumPy, MATLAB, HDF5, Excel or ZIP file, an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, "
-    "leads, rate, seed, bpm, ectopy, noise"
+    "leads, rate, seed, bpm, ectopy, noise, hum"
 )
 
 

@@ -60,6 +60,7 @@ def synthesise(
     bpm: float | None = None,
     ectopy: float = 0.0,
     noise: float = 1.0,
+    hum_mv: float = 0.0,
 ) -> Synthetic:
     """Synthesise the ECG of one person.
 
@@ -82,7 +83,9 @@ def synthesise(
     ectopy
         Fraction of beats that are single early ventricular beats.
     noise
-        Scale of baseline wander, muscle noise and mains hum; 0: no noise.
+        Scale of baseline wander, muscle noise and a little mains hum; 0: no noise.
+    hum_mv
+        Amplitude of the hum of loose contacts, millivolts.
     """
     rng = np.random.default_rng(seed)
     n = round(seconds * rate_hz)
@@ -91,6 +94,8 @@ def synthesise(
     beats = np.rint(time_s * rate_hz).astype(np.int64)
     phase = np.clip(np.rint((beats - time_s * rate_hz) * PHASES).astype(np.int64) + PHASES // 2, 0, PHASES - 1)
     x = _noise(rng, n, rate_hz, leads, noise)
+    if hum_mv:
+        x += hum_mv * np.sin(2 * np.pi * 50.0 / rate_hz * np.arange(n) + np.arange(leads)[:, None])
     spans = [(e.kind, int(e.start_s * rate_hz), min(n, int(e.stop_s * rate_hz))) for e in events]
     for event, start, stop in spans:
         if event == ASYSTOLE:
@@ -118,7 +123,8 @@ def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
     Parameters
     ----------
     source
-        The keys are ``seconds``, ``leads``, ``rate``, ``seed``, ``bpm``, ``ectopy`` and ``noise``, see `synthesise`.
+        The keys are ``seconds``, ``leads``, ``rate``, ``seed``, ``bpm``, ``ectopy``, ``noise`` and ``hum`` (mV), see
+        `synthesise`.
     rate_hz
         The sampling rate if the source has none; otherwise it must be the same.
 
@@ -130,6 +136,7 @@ def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
     limits = {
         "seconds": (1.0, 86400.0), "leads": (1.0, float(MAX_LEADS)), "rate": (MIN_RATE_HZ, MAX_RATE_HZ),
         "seed": (0.0, 2.0**53), "bpm": (20.0, 250.0), "ectopy": (0.0, 0.5), "noise": (0.0, 100.0),
+        "hum": (0.0, 10.0),
     }  # fmt: skip
     given: dict[str, float] = {}
     for part in source.partition(":")[2].split(","):
@@ -156,6 +163,7 @@ def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
         bpm=given.get("bpm"),
         ectopy=given.get("ectopy", 0.0),
         noise=given.get("noise", 1.0),
+        hum_mv=given.get("hum", 0.0),
     ).recording
 
 

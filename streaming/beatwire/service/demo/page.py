@@ -13,6 +13,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.page.dashboard import PORT, Dashboard, missing_package
 
+HUM_MV = 0.3  # of the last bed: the page says so
 ROUND_S, ROUNDS = 60.0, 10  # events are planted in each minute; after ten minutes the devices restart their count
 
 
@@ -27,7 +28,7 @@ def long_ward(streams: int, seed: int) -> Ward:
         ]
         for bed in range(streams)
     ]
-    return ward(streams, ROUND_S * ROUNDS, seed=seed, events=events)
+    return ward(streams, ROUND_S * ROUNDS, seed=seed, events=events, hum_mv=HUM_MV)
 
 
 def play_rounds(made: Ward, sender: Sender, stop: threading.Event, *, repeat: bool) -> Summary:

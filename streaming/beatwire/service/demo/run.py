@@ -30,7 +30,7 @@ from beatwire.kafka.reading.staff import StaffReader
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, Rejects
-from beatwire.service.demo.page import long_ward, play_rounds, show_page
+from beatwire.service.demo.page import HUM_MV, long_ward, play_rounds, show_page
 from beatwire.service.demo.planted import LATEST_S, alerts_by_bed, is_detected, print_alerts, print_events
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
@@ -89,7 +89,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         if not quiet:
             show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
-        made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
+        made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed, hum_mv=HUM_MV)
         compiling.join()
         warm_up(console.print)
         pipeline = Pipeline(Settings())
@@ -97,7 +97,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         pipeline.subscribe(pipeline.alerts, log.add_alerts)
         pipeline.subscribe(pipeline.rejects, log.add_rejects)
         length = f"for {seconds:g} s, {len(made.planted)} planted events" if seconds else "until Ctrl-C"
-        console.print(f"ward     {streams} beds {length}")
+        console.print(f"ward     {streams} beds {length}; {made.feeds[-1].stream} has {HUM_MV:g} mV of mains hum")
         console.print(f"monitor  model {pipeline.model.name}, backend cpu")
         console.print(f"alerts   {SIGNS}", style="dim")
         console.print()
