@@ -2,15 +2,18 @@
 
 import json
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import torch
 import wfdb
 from beatwire.errors import UserError
 from beatwire.evaluation.anomaly import auroc
 from beatwire.evaluation.streamed import Streamed
+from beatwire.kernels.scores.history import LATENTS, STORED
 from beatwire.model.checkpoint import SHIPPED, WINDOW, held_out_models, load_model
 from beatwire.records import Terms
 from beatwire.stages.detection.history import Memory, terms_of
@@ -20,7 +23,11 @@ from beatwire.training.specs import fit
 from beatwire.training.vae.calibrate import mixed_quantiles, pooled_quantiles
 from beatwire.training.vae.card import vae_card
 from beatwire.training.vae.dataset import NORMAL, VENTRICULAR, read_subjects
+from beatwire.training.vae.network import Vae, export
 from beatwire.training.vae.subgroups import in_runs_of_three
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 SHORT = VaeSettings(steps=60, batch=64)
 
@@ -120,6 +127,33 @@ def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
         load_model(tmp_path / "none.safetensors")
     with pytest.raises(UserError, match=r"expected the NAME\.safetensors of a model"):
         load_model(tmp_path)
+
+
+@given(st.permutations(range(LATENTS)))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_only_a_model_whose_decoder_reads_most_the_latents_that_past_beats_are_stored_by_is_taken(
+    tmp_path: Path, order: list[int]
+) -> None:
+    path, shipped = copy_of_shipped(tmp_path), load_model().network
+    weights = {f.name: getattr(shipped, f.name) for f in fields(shipped) if f.name not in ("variance", "scorer")}
+    save_file(weights | {"decode": np.ascontiguousarray(shipped.decode[order])}, path)
+    if min(order[-STORED:]) >= LATENTS - STORED:
+        load_model(path)
+    else:
+        with pytest.raises(UserError, match="expected the latents that the decoder reads most to be the last"):
+            load_model(path)
+
+
+def test_a_trained_network_has_the_latents_that_its_decoder_reads_most_last() -> None:
+    net, windows = Vae(16), np.random.default_rng(0).standard_normal((50, 256)).astype(np.float32)
+    made = export(net, windows, 0.1)
+    assert (np.diff(np.linalg.norm(made.decode, axis=1)) >= 0).all()
+    with torch.no_grad():
+        latents = net.latent(torch.relu(net.encode(torch.from_numpy(windows))))
+        expected = net.output(torch.relu(net.decode(latents))).numpy()
+    z = np.maximum(windows @ made.encode + made.encode_bias, 0) @ made.latent + made.latent_bias
+    found = np.maximum(z @ made.decode + made.decode_bias, 0) @ made.output + made.output_bias
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ TIME_US, RR, SCORE, ERROR, LATENT = range(5)
 
 def terms_against(past: F64, errors: F64, latent: F64) -> tuple[float, float]:
     """Return the terms ``history`` and ``population`` of a beat whose references are all past ones."""
-    stored = np.floor(stored_beat.LATENT_PARTS * past + 0.5).astype(np.int16)
+    stored = np.floor(stored_beat.LATENT_PARTS * past[:, -history.STORED :] + 0.5).astype(np.int16)
     near = np.array([stored_beat.closeness_of(error) for error in errors], np.uint8)
     distance, spread, usual = history.distance_to_references(
         0, latent[None].astype(np.float32), stored, near, np.ones(len(past), np.int16), 1, 0, len(past)
@@ -65,7 +65,7 @@ def test_stored_latents_and_errors_that_are_rounded_otherwise_change_a_score_by_
     assert abs(scores[0] - scores[1]) <= bounds[-1] < 0.0101 + 2 * ORDER * (1 + abs(scores[1]))
 
 
-@pytest.mark.parametrize(("column", "step"), [(LATENT + 3, 1 / stored_beat.LATENT_PARTS), (ERROR, 0.1)])
+@pytest.mark.parametrize(("column", "step"), [(LATENT + 5, 1 / stored_beat.LATENT_PARTS), (ERROR, 0.1)])
 @pytest.mark.parametrize("later_s", [1.0, 61.0])
 def test_a_score_is_exact_unless_a_beat_of_the_minute_before_is_stored_otherwise(
     later_s: float, column: int, step: float

@@ -133,7 +133,7 @@ def test_history_population_and_prematurity_equal_those_of_a_slow_version() -> N
         reference = [p[2] for p in past if p[1] >= threshold and p[2] is not None]
         if len(reference) >= history.FEWEST_REFERENCES and np.isfinite(beats.amplitude[b]):
             middle = np.mean(np.array(reference, np.float64), axis=0)
-            distance = np.linalg.norm(terms.latent[b] - middle)
+            distance = np.linalg.norm(terms.latent[b, -history.STORED :] - middle)
             spread = np.sqrt(np.mean(np.sum((np.array(reference, np.float64) - middle) ** 2, axis=1)))
             assert terms.history[b] == pytest.approx(np.log(distance + 0.05) - 0.75 * np.log(spread + 0.1), abs=1e-4)
             usual = -0.5 * np.log(np.mean([p[3] ** 4 for p in past if p[1] >= threshold and p[2] is not None]))
@@ -142,7 +142,8 @@ def test_history_population_and_prematurity_equal_those_of_a_slow_version() -> N
             assert math.isnan(terms.history[b])
             np.testing.assert_equal(terms.population[b], terms.reconstruction_error[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
-        stored = np.floor(stored_beat.LATENT_PARTS * terms.latent[b].astype(float) + 0.5) / stored_beat.LATENT_PARTS
+        latent = terms.latent[b, -history.STORED :].astype(float)
+        stored = np.floor(stored_beat.LATENT_PARTS * latent + 0.5) / stored_beat.LATENT_PARTS
         closeness = np.clip(np.floor(255 * np.exp(-terms.reconstruction_error[b] / 2) + 0.5), 1, 255) / 255
         past.append((beats.time_s[b], rr, stored if np.isfinite(beats.amplitude[b]) else None, closeness))
         past = past[-history.BEATS :]

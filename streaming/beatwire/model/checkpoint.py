@@ -149,6 +149,9 @@ def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Netw
         if not np.isfinite(found).all():
             raise UserError(f"{path}: expected finite weights; got NaN or infinity in {name}")
         weights[name] = np.ascontiguousarray(found)
+    reach = np.linalg.norm(weights["decode"], axis=1)
+    if reach[: -history.STORED].max() > reach[-history.STORED :].min():
+        raise UserError(f"{path}: expected the latents that the decoder reads most to be the last; train it again")
     variance = config.get("variance")
     if not isinstance(variance, float | int) or not 0 < variance < 1e6:
         raise UserError(f"{path.with_suffix('.json')}: expected a variance above 0; got {variance}")

@@ -51,7 +51,7 @@ class BeatHistory(NamedTuple):
 
     time       int16 [slots, BEATS]             in ``1 / TICKS`` of a second, see ``kernels.short_times``
     rr         int16 [slots, BEATS]             samples; 0: unknown; negative: the beat has no latent
-    latent     int16 [slots, BEATS, LATENTS]    in ``1 / LATENT_PARTS``; 0 where the beat has none
+    latent     int16 [slots, BEATS, STORED]     in ``1 / LATENT_PARTS``; 0 where the beat has none
     closeness  uint8 [slots, BEATS]             of the reconstruction, in ``1 / CLOSENESS_PARTS``; 0: it has none
     ascending  uint8 [slots, BEATS]             places of the known intervals, these in ascending order
     ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``; ``LAST``: its last beat

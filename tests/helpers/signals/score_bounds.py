@@ -17,6 +17,7 @@ from beatwire.kernels.scores.history import (
     LATENTS,
     SPREAD_EXPONENT,
     SPREAD_OFFSET,
+    STORED,
     USUAL_SHARE,
 )
 from beatwire.kernels.scores.scoring import HISTORY, POPULATION
@@ -48,7 +49,7 @@ def score_bounds(one: F64, other: F64, latents: int, error: int, rr: int, time_u
     latents, error, rr, time_us, score
         Columns: the first of the latents, the reconstruction error, the interval, the time, the score.
     """
-    parts = [np.floor(LATENT_PARTS * run[:, latents : latents + LATENTS] + 0.5) for run in (one, other)]
+    parts = [np.floor(LATENT_PARTS * run[:, latents : latents + LATENTS][:, -STORED:] + 0.5) for run in (one, other)]
     both = np.isfinite(parts[0]) & np.isfinite(parts[1])
     stored = np.where(both, np.abs(parts[0] - parts[1]), 0.0).sum(axis=1)
     near = [np.clip(np.floor(CLOSENESS_PARTS * np.exp(-run[:, error] / 2) + 0.5), 1, 255) for run in (one, other)]

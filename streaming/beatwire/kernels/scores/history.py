@@ -40,6 +40,7 @@ from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHist
 SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
 BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
 LATENTS = 8
+STORED = 4  # latents of a past beat, the last ones: a decoder hardly reads the others (``model.checkpoint``)
 HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
 FEWEST_INTERVALS, FEWEST_REFERENCES = 4, 4
 INFINITE = 3.0e38  # above every size and interval; a float32
@@ -207,8 +208,8 @@ def compare_with_history(
             store_beat(b, beats, error, embedded, history)
         wait()
         newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
-        for j in range(member(), LATENTS, WIDTH):
-            history.latent[slot, newest, j] = in_parts(latent[b, j]) if embedded[b] else 0
+        for j in range(member(), STORED, WIDTH):
+            history.latent[slot, newest, j] = in_parts(latent[b, LATENTS - STORED + j]) if embedded[b] else 0
         wait()
 
 
@@ -243,7 +244,7 @@ def distance_to_references(
 
     The latents are written out one by one: so the sums stay in registers.
     """
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = total = near = found = 0
+    s0 = s1 = s2 = s3 = total = near = found = 0
     for j in range(member(), count, WIDTH):
         k = head + j
         if k >= BEATS:
@@ -256,32 +257,21 @@ def distance_to_references(
         z1 = use * int(past_latent[k, 1])
         z2 = use * int(past_latent[k, 2])
         z3 = use * int(past_latent[k, 3])
-        z4 = use * int(past_latent[k, 4])
-        z5 = use * int(past_latent[k, 5])
-        z6 = use * int(past_latent[k, 6])
-        z7 = use * int(past_latent[k, 7])
         s0 += z0
         s1 += z1
         s2 += z2
         s3 += z3
-        s4 += z4
-        s5 += z5
-        s6 += z6
-        s7 += z7
-        total += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
+        total += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
     found = added(found)
     if found < FEWEST_REFERENCES:
         return math.nan, math.nan, math.nan
     squares = added(total) / (LATENT_PARTS * LATENT_PARTS)
     parts = LATENT_PARTS * found
     m0, m1, m2, m3 = added(s0) / parts, added(s1) / parts, added(s2) / parts, added(s3) / parts
-    m4, m5, m6, m7 = added(s4) / parts, added(s5) / parts, added(s6) / parts, added(s7) / parts
-    mean_square = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
-    d0, d1 = float(latent[b, 0]) - m0, float(latent[b, 1]) - m1
-    d2, d3 = float(latent[b, 2]) - m2, float(latent[b, 3]) - m3
-    d4, d5 = float(latent[b, 4]) - m4, float(latent[b, 5]) - m5
-    d6, d7 = float(latent[b, 6]) - m6, float(latent[b, 7]) - m7
-    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
+    mean_square = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3
+    own = latent[b, LATENTS - STORED :]
+    d0, d1, d2, d3 = float(own[0]) - m0, float(own[1]) - m1, float(own[2]) - m2, float(own[3]) - m3
+    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
     usual_error = -0.5 * math.log(added(near) / (float(found) * CLOSENESS_PARTS**4))
     return distance, math.sqrt(max(squares / found - mean_square, 0.0)), usual_error
 

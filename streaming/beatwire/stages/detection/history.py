@@ -2,8 +2,8 @@
 
 In:    Windows
 Out:   HistoryFeatures: the table of the terms of each beat's score
-State: per slot the sizes of the last 16 beats (10 s), and the time, RR, error and 8 latents of the last 96 beats
-       (60 s): 2.4 kB (xp)
+State: per slot the sizes of the last 16 beats (10 s), and the time, RR, error and four latents of the last 96 beats
+       (60 s): 1.6 kB (xp)
 
 A window is scaled by the usual size of its stream's recent beats before the network reads it, so the gain of a device
 changes nothing. From here on a pass no longer needs the rings: kernels are the backend's ``later`` ones.
@@ -19,7 +19,7 @@ import numpy as np
 from beatwire.backends.base import Backend, Table
 from beatwire.backends.cpu import CPU
 from beatwire.backends.network import Network
-from beatwire.kernels.scores.history import BEATS, LATENTS, RING_COLUMNS, SIZES
+from beatwire.kernels.scores.history import BEATS, LATENTS, RING_COLUMNS, SIZES, STORED
 from beatwire.records import F32, F64, I64, Bool, HistoryFeatures, Terms, Windows
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.stages.support.room import room_for
@@ -74,7 +74,7 @@ def _no_beats() -> BeatHistory:
     return BeatHistory(
         time=np.zeros((0, BEATS), np.int16),
         rr=np.zeros((0, BEATS), np.int16),
-        latent=np.zeros((0, BEATS, LATENTS), np.int16),
+        latent=np.zeros((0, BEATS, STORED), np.int16),
         closeness=np.zeros((0, BEATS), np.uint8),
         ascending=np.zeros((0, BEATS), np.uint8),
         ring=np.zeros((0, RING_COLUMNS), np.int64),

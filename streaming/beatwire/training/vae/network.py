@@ -85,7 +85,10 @@ def fit(windows: F32, weight: F64, settings: VaeSettings, progress: Callable[[in
 
 
 def export(net: Vae, windows: F32, variance: float) -> Network:
-    """Return a trained module as arrays; the 2-D map is the plane in which the latents of ``windows`` vary most."""
+    """Return a trained module as arrays, the latents that the decoder reads most last (``kernels.scores.history``).
+
+    The 2-D map is the plane in which the latents of ``windows`` vary most.
+    """
 
     def arrays(layer: nn.Linear) -> tuple[F32, F32]:
         return (
@@ -94,5 +97,7 @@ def export(net: Vae, windows: F32, variance: float) -> Network:
         )
 
     encode, latent, decode, output = (arrays(k) for k in (net.encode, net.latent, net.decode, net.output))
+    order = np.argsort(np.linalg.norm(decode[0], axis=1), kind="stable")
+    latent, decode = (latent[0][:, order].copy(), latent[1][order]), (decode[0][order], decode[1])
     z = np.maximum(windows @ encode[0] + encode[1], 0) @ latent[0] + latent[1]
     return Network(*encode, *latent, *decode, *output, principal_plane(z), variance)

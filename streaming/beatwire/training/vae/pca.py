@@ -14,7 +14,7 @@ def pca(windows: F32, variance: float) -> Network:
     """
     mean = windows.mean(0)
     variances, directions = np.linalg.eigh(np.cov(windows, rowvar=False))
-    axes = directions[:, : -LATENTS - 1 : -1]
+    axes = directions[:, -LATENTS:]  # the largest last
     scale = 1 / np.sqrt(variances[-LATENTS:].mean())  # latents of unit variance, as those of the VAE
     signed = np.concatenate([axes, -axes], 1).astype(np.float32)
     merge = np.concatenate([np.eye(LATENTS), -np.eye(LATENTS)]).astype(np.float32)
@@ -23,7 +23,7 @@ def pca(windows: F32, variance: float) -> Network:
         latent=(merge * scale).astype(np.float32), latent_bias=np.zeros(LATENTS, np.float32),
         decode=np.ascontiguousarray((merge / scale).T, np.float32), decode_bias=np.zeros(2 * LATENTS, np.float32),
         output=np.ascontiguousarray(signed.T), output_bias=mean.astype(np.float32),
-        map=np.eye(LATENTS, 2, dtype=np.float32), variance=variance,
+        map=np.eye(LATENTS, dtype=np.float32)[:, :-3:-1], variance=variance,
     )  # fmt: skip
 
 
