@@ -70,4 +70,6 @@ def test_samples_are_read_and_another_format_is_said_where_they_jump(
         jumps = sum(np.abs(np.diff(one.astype(float))).sum() for one in read)
         is_rough = kinds == {"float32"} or jumps > 20 * sum(np.abs(np.diff(one.T)).sum() for one in moments)
         assert len(wrong.notes) == is_rough or not (same or is_rough)
-        assert not wrong.notes or wrong.notes[0] == f"t/1: its samples jump; with format={layout} they would not"
+        alike = [layout, layout.removeprefix("u")] if signal.max() <= 32767 else [layout]  # both read the same
+        said = [f"t/1: its samples jump; with format={one} they would not" for one in alike]
+        assert not wrong.notes or wrong.notes[0] in said

@@ -78,7 +78,8 @@ class JsonMessages:
         self.notes: list[str] = []
         self._names = names
         self._renamed = {name: names[name] for name in _RENAMED}
-        self._used = {*self._renamed.values(), names["samples"], *_STATED, *_UNITS, names["id"]}
+        self._own = (*self._renamed.values(), names["samples"], names["id"])
+        self._used = {*self._own, *(name.partition(".")[0] for name in self._own), *_STATED, *_UNITS}
         self._single: set[str] = set()  # topics with a sample a message
         self._device_names: list[str] = []
         self._devices: dict[tuple[str, str], tuple[Any, float]] = {}  # topic and name -> the device, heard at
@@ -96,7 +97,7 @@ class JsonMessages:
         if payload.lstrip()[:1] in (b"[", b"-", *_DIGITS) or payload.strip() in _NONE:  # samples alone
             payload = b'{"%s": %s}' % (own.encode(), payload)
         try:
-            found = json_object(payload, has_nan=True)
+            found = _with_inner(json_object(payload, has_nan=True), self._own)
             fields = self._fields(topic, found)
         except ValueError as error:
             raise UnreadableError(str(error)) from None
@@ -185,6 +186,22 @@ class JsonMessages:
                     f"(id={name} in the address makes a stream of each)"
                 )
             self._devices[topic, name] = device, now_s
+
+
+def _with_inner(found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return a message with what names of the form ``outer.inner`` mean in it.
+
+    >>> _with_inner({"data": {"ecg": [1]}}, ["data.ecg", "data.time", "count"])["data.ecg"]
+    [1]
+    """
+    for name in names:
+        outer, *inner = name.split(".")
+        value: Any = found.get(outer) if inner and name not in found else None
+        for one in inner:
+            value = value.get(one) if isinstance(value, dict) else None
+        if value is not None:
+            found[name] = value
+    return found
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -5,7 +5,8 @@ A message is a packet of samples, in one of two forms. The query of the address 
 ========== =========================================================================================
 name       meaning
 ========== =========================================================================================
-samples    JSON: name of the samples: a list, one a lead or one a moment (default ``samples``)
+samples    JSON: name of the samples: a list, one a lead or one a moment (default ``samples``); ``data.ecg`` is ``ecg``
+           within ``data``, as in all names of JSON
 count      JSON: name of the index of the first sample, or of the number of the packet (default ``count``); packed:
            not used
 time       JSON: name of the time of the first sample: seconds to nanoseconds since 1970 or since the device began, or
@@ -192,6 +193,12 @@ class Decoder:
         stated = self._stated[stream] = len(get("leads", ())) or self._stated.get(stream, len(self._leads))
         if self._shapes is not None and not get("is_by_name"):
             samples = self._shapes.of_leads(stream, samples, stated)
+            self._shapes.check_signs(stream, samples)
+            if not stated and self._options.column is None and (k := self._shapes.rising(stream, samples)) is not None:
+                raise UnreadableError(
+                    f"expected samples; lead {k} of {len(samples)}, from 0, rises evenly: a clock or a count "
+                    "(--column takes the others)"
+                )
         leads = self._leads_of(stream, fields, len(samples))
         lead_off = get("lead_off", 0) & ((1 << len(samples)) - 1)
         if get("lead_off", 0) >> len(samples) > 0:

@@ -2,7 +2,8 @@
 
 In:  samples [lists, values], and the names of the leads, where somebody states them
 Out: samples [leads, n]; notes where the numbers do not fit what is stated
-State: the streams with a list a moment; how much the first samples of each stream change, read in either way
+State: the streams with a list a moment; how much the first samples of each stream change, read in either way, and which
+of its rows have risen evenly so far
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,9 @@ from beatwire.recordings.readers.objects import change_along
 from beatwire.recordings.record import MAX_LEADS
 
 MOMENTS, LEADS = "moments", "leads"
+_UNSIGNED = 65535
+_FEWEST, _CLOCK = 4, 64  # samples: of a message, and of those by which a row is a clock
+_EVENLY = 2.5  # times the usual step of a clock is more than any of its steps
 _JUDGED, _ROUGHER = 1000, 3.0  # samples; by so much they change less from list to list than along one
 
 
@@ -67,6 +71,7 @@ class Shapes:
         self._by_moment: set[str] = set()
         self._readings: dict[str, Readings] = {}  # of streams
         self._last: dict[str, Any] = {}  # the samples of their last messages
+        self._rising: dict[str, tuple[int, list[int]]] = {}  # the samples of streams, and their rows that rise
 
     def of_leads(self, stream: str, samples: Any, stated: int) -> Any:
         """Return samples [leads, n]; ``stated`` is the number of leads that have names, 0 if none has.
@@ -87,6 +92,25 @@ class Shapes:
             self._judge(stream, samples)
         return samples
 
+    def rising(self, stream: str, samples: Any) -> int | None:
+        """Return a row of several, [leads, n], that rises evenly from the beginning on: a clock or a count."""
+        is_sure = self._lists or stream in self._by_moment or samples.shape[1] > MAX_LEADS
+        if not is_sure or samples.shape[1] < _FEWEST:
+            return None
+        seen, rows = self._rising.get(stream, (0, list(range(len(samples)))))
+        rows = [k for k in rows if k < len(samples) > 1 and _rises(samples[k])]
+        self._rising[stream] = seen + samples.shape[1], rows
+        return rows[0] if rows and seen >= _CLOCK else None
+
+    def check_signs(self, stream: str, samples: Any) -> None:
+        """Note that negative samples seem to be written as positive ones of 16 bits, as registers are."""
+        if samples.dtype.kind not in "iu" or samples.min() < 0 or samples.max() > _UNSIGNED:
+            return
+        kinds = {"uint16": samples, "int16": samples.astype(np.uint16).view(np.int16)}
+        readings = self._readings.setdefault(f"{stream} signs", Readings(("uint16", "int16"), _ROUGHER))
+        if readings.better(samples.size, lambda kind: float(np.abs(np.diff(kinds[kind].astype(np.int64))).sum())):
+            self._note(f"{stream}: its samples jump between 0 and {_UNSIGNED}: negative numbers without their sign?")
+
     def _judge(self, stream: str, samples: Any) -> None:
         """Note that lists seem to be moments: the first samples change less from list to list than along one.
 
@@ -105,3 +129,9 @@ class Shapes:
                 f"{stream}: its samples jump along a list, and hardly from list to list: one list a moment? "
                 "(lists=moments in the address)"
             )
+
+
+def _rises(row: Any) -> bool:
+    """Return True if numbers rise in about equal steps."""
+    steps = np.diff(row)
+    return len(steps) > 0 and bool((steps > 0).all() and steps.max() <= _EVENLY * np.median(steps))
