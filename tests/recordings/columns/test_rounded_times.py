@@ -5,7 +5,7 @@ import pytest
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.rounded import rounded_rate
 from draws import draws
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 EPOCH_S = 1_795_000_000
@@ -81,3 +81,30 @@ def test_rows_that_share_a_rounded_time_have_the_rate_of_all_rows(hz: int, rows:
     times = (np.floor(exact + 1e-6) if down else np.round(exact)) / 100
     found, position, _ = rate_and_positions("a.csv", "t", times, None)
     assert (found, position) == (pytest.approx(hz, rel=1e-3), None)
+
+
+@settings(max_examples=draws(150), deadline=None)
+@given(
+    hz=st.sampled_from([100.0, 125.0, 128.0, 200.0, 250.0, 256.0, 360.0, 500.0, 512.0, 977.0, 1000.0])
+    | st.floats(60, 1200),
+    tick_s=st.sampled_from([0.004, 0.005, 0.008, 0.01, 1 / 128, 1 / 64, 0.016, 0.02, 1 / 32, 0.05]),
+    seconds=st.sampled_from([20, 60, 300]), phase=st.floats(0, 1), way=st.sampled_from([np.round, np.floor, np.ceil]),
+    gaps=st.lists(st.tuples(st.floats(0.2, 0.8), st.floats(0.5, 20)), max_size=2),
+)  # fmt: skip
+@example(360.0, 0.008, 60, 0.0, np.round, [])
+@example(256.0, 0.01, 20, 0.0, np.floor, [])
+@example(318.6, 0.008, 60, 0.0, np.floor, [(0.5, 3.0)])
+def test_ticks_of_several_samples_show_the_rate_of_all_rows(
+    hz: float, tick_s: float, seconds: int, phase: float, way: np.ufunc, gaps: list[tuple[float, float]]
+) -> None:
+    assume(tick_s * hz > 2.2)
+    rows = np.arange(int(hz * seconds))
+    for at, gap_s in gaps:
+        first = int(at * hz * seconds)
+        rows = rows[(rows < first) | (rows >= first + gap_s * hz)]
+    assume(len(rows) > 0.5 * hz * seconds)
+    found, position, _ = rate_and_positions("a.csv", "t", way((phase * tick_s + rows / hz) / tick_s) * tick_s, None)
+    assert found == pytest.approx(hz, rel=max(3e-4, 1.5 * tick_s / seconds))
+    assert (position is None) == bool((np.diff(rows) == 1).all())
+    if position is not None:
+        assert abs(position[-1] - (rows[-1] - rows[0])) < (2 * tick_s + 0.02) * hz

@@ -29,8 +29,9 @@ def likely_spacing(rows: I64, times: F64, rounded: Rounded | None, coarse: bool)
     rough_hz = rounded.rate_hz if rounded else _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz, rounded.unit_s * rough_hz if rounded and coarse else 0.0)
     rate_hz = even_rate(rows, times, missing, rough_hz)
-    if coarse and jitter < 0.5 and (bool(missing.any()) or abs(rate_hz / rough_hz - 1) < _SAME):
-        rate_hz = rough_hz
+    same = _SAME if rounded else min(_SAME, 1.0 / float(rows[-1] - rows[0]))
+    if coarse and jitter < 0.5 and (bool(missing.any()) or abs(rate_hz / rough_hz - 1) < same):
+        rate_hz = rough_hz if rounded else _unbroken_rate(rows, times, missing, rough_hz)
     is_open = rounded is None and jitter <= _FIRM
     if is_open and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
         least = _unevenness(rows, times, missing, rate_hz)
@@ -70,6 +71,17 @@ def even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
     few = max(1, min(256, len(times) // 8))
     first, last = int(xp.argmin(ahead[:few])), len(times) - few + int(xp.argmin(ahead[-few:]))
     return float((index[last] - index[first]) / (times[last] - times[first])) if last > first else rough_hz
+
+
+def _unbroken_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
+    """Return the rate over the most rows between two gaps; ``rough_hz`` where these are too few to be better."""
+    xp = array_module(times)
+    ends = xp.concatenate([xp.array([-1]), xp.flatnonzero(missing), xp.array([len(missing)])])
+    k = int(xp.diff(ends).argmax())
+    first, last = int(ends[k]) + 1, int(ends[k + 1])
+    if int(rows[last] - rows[first]) * _SAME < 1.0:
+        return rough_hz
+    return even_rate(rows[first : last + 1], times[first : last + 1], missing[first:last], rough_hz)
 
 
 def _unevenness(rows: I64, times: F64, missing: I64, rate_hz: float) -> float:
