@@ -52,6 +52,26 @@ def test_names_of_leads_count_whether_they_are_cells_or_rows_of_characters(
     assert np.abs(recording.samples * recording.uv_per_unit / 1000 - MV[kept]).max() < 0.0011
 
 
+@pytest.mark.parametrize("most", [100_000, 600])
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_times_of_a_text_in_each_of_many_cells_count(
+    version: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beatwire.recordings.readers.hdf5._MOST_CELLS", most)
+    rows = np.delete(np.arange(1500), slice(600, 900))
+    times = [f"2026-01-01 10:00:0{k // 250}.{k % 250 * 4:03d}" for k in rows]
+    held = {"time": np.array(times, object), "ecg": MV[0][rows]}
+    path = tmp_path / "times.mat"
+    write_mat73(path, held) if version == "7.3" else scipy.io.savemat(path, held)
+    if (version, most) == ("7.3", 600):
+        recording = read_recording(path, fs=250)
+        assert "cells of 'time'" in recording.notes[0]
+        return
+    recording = read_recording(path)
+    assert recording.rate_hz == 250
+    assert recording.samples.shape[1] == 1500  # with the gap
+
+
 @settings(max_examples=draws(20), deadline=None)
 @given(
     version=st.sampled_from(["5", "7.3"]), turned=st.booleans(), recordings=st.integers(2, 12), leads=st.integers(2, 12)

@@ -21,6 +21,8 @@ from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
 
 _MOST = 500  # datasets that are looked at
+_MOST_CELLS = 100_000  # of one array of cells: each is a dataset, 0.2 ms
+_NAMED = 16  # of them, whose place is looked at: it takes longer than all else
 _MOST_BYTES = 1 << 32
 _DEEPEST = 6
 _MISSING = ("_FillValue", "missing_value")
@@ -29,11 +31,12 @@ _PACKED = ("scale_factor", "add_offset", *_MISSING)  # of netCDF
 
 @dataclass(slots=True)
 class _Read:
-    """How many datasets and bytes of a file have been read; ``is_part``: something was left out."""
+    """How many datasets and bytes have been read; ``is_part``: something was left out, ``cells`` among it."""
 
     datasets: int = 0
     nbytes: int = 0
     is_part: bool = False
+    cells: str = ""
 
 
 def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording | Signals:
@@ -55,7 +58,9 @@ def read_hdf5(path: Path, fs: float | None, column: str | None, gain: float | No
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected an HDF5 file; got: {got}") from None
-    what = f"left out: what is behind its first {_MOST} datasets, or in more than {_DEEPEST} groups of groups"
+    what = (
+        f"left out: what is behind its first {_MOST} datasets, or in more than {_DEEPEST} groups of groups{read.cells}"
+    )
     left = (what,) if read.is_part else ()
     for signals_of in (signals_of_labchart, signals_of_nwb):
         if (signals := signals_of(where, path.stem, tree)) is not None:
@@ -85,6 +90,7 @@ def _tree(where: str, group: Any, read: _Read, depth: int) -> dict[str, Any]:
             continue
         if not isinstance(one, h5py.Dataset) or one.shape is None:
             continue
+        read.datasets += 1
         is_reference = h5py.check_ref_dtype(one.dtype) is not None
         value = _cells(where, one, read) if is_reference else _values(where, one, read)
         if value is not None:
@@ -113,11 +119,15 @@ def _cells(where: str, dataset: Any, read: _Read) -> Any:
     """
     import h5py
 
-    if not 0 < dataset.size <= _MOST or h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
+    if dataset.size > _MOST_CELLS:
+        read.is_part, read.cells = True, f", or the {dataset.size:,} cells of {dataset.name[1:]!r}"
+    if not 0 < dataset.size <= _MOST_CELLS or h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
         return None
     held = [dataset.file[one] if one else None for one in np.ravel(np.transpose(dataset[()]))]
-    kept = [one for one in held if isinstance(one, h5py.Dataset) and str(one.name).startswith("/#")]
-    if len(kept) < len(held) or any(h5py.check_ref_dtype(one.dtype) is not None for one in kept):
+    kept = [one for one in held if isinstance(one, h5py.Dataset)]
+    some = kept[:: -(-len(kept) // _NAMED) or 1]
+    has_place = any(not str(one.name).startswith("/#") for one in some)
+    if has_place or len(kept) < len(held) or any(h5py.check_ref_dtype(one.dtype) is not None for one in kept):
         return None
     values = [_values(where, one, read) for one in kept]
     if all(isinstance(one, str) for one in values):
@@ -133,7 +143,7 @@ def _values(where: str, dataset: Any, read: _Read) -> Any:
     """Return what a dataset holds; an array of MATLAB is stored turned, its texts as numbers."""
     import h5py
 
-    read.datasets, read.nbytes = read.datasets + 1, read.nbytes + dataset.nbytes
+    read.nbytes += dataset.nbytes
     if read.nbytes > _MOST_BYTES:
         raise UserError(f"{where}: expected at most {_MOST_BYTES >> 30} GiB of arrays: save its ECG alone")
     is_text = h5py.check_string_dtype(dataset.dtype) is not None
