@@ -7,12 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from beatwire.kernels.intake.hum import LAG, SPANS, compare, write_sine
+from beatwire.kernels.intake.hum import SPANS, compare, write_sine
+from beatwire.kernels.intake.sines import LAG
 from beatwire.offline.analyze import analyze
 from beatwire.offline.feed import Feed
+from beatwire.offline.results.coverage import coverage_of, without_holes
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.records.columns import HUM_COLUMNS
+from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.mains import MOST_SPAN_S, hum_filter_for
 from draws import draws
 from hypothesis import example, given, settings
@@ -167,6 +170,72 @@ def test_no_cut_changes_what_is_taken_out(
     assert (one[:, both] == other[:, both]).all()
 
 
+def with_holes(samples: np.ndarray, rate_hz: float, apart_s: float, rng: np.random.Generator) -> np.ndarray:
+    """Return samples [leads, n] with holes that are filled in, of one lead or of all, so many seconds apart or more."""
+    out, at, longest = samples.copy(), round(rate_hz), longest_hole(rate_hz, 0.25)
+    while at < samples.shape[1] - rate_hz:
+        lead = int(rng.integers(-1, len(samples)))
+        out[slice(None) if lead < 0 else lead, at : at + int(rng.integers(1, longest + 1))] = NO_VALUE
+        at += 3 * longest + int(rng.exponential(apart_s * rate_hz))
+    return out
+
+
+def humming(seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples of a heart, and its hum."""
+    recording = heart(seed, rate_hz, leads).recording
+    hum = hum_of(recording.samples.shape[1], rate_hz, mains_hz, size_mv * 1000 / recording.uv_per_unit, 0.1 * seed)
+    return recording.samples, np.round(hum).astype(np.int16)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ[:7]), leads=st.integers(1, 2),
+    mains_hz=st.sampled_from([49.9, 50.0, 50.03, 60.0, 60.1]), size_mv=st.floats(0.3, 1.0), draw=st.integers(0, 10**6),
+)  # fmt: skip
+def test_holes_in_hum_are_filled_in_as_without_it(
+    seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float, draw: int
+) -> None:
+    samples, hum = humming(seed, rate_hz, leads, mains_hz, size_mv)
+    holed = with_holes(samples, rate_hz, 0.5, np.random.default_rng(draw))
+    cuts = seconds_of(samples.shape[1], rate_hz)
+    with_hum = np.where(holed == NO_VALUE, NO_VALUE, holed + hum).astype(np.int16)
+    (seen, known), (right, _) = (rings_of(Signal("s", x, rate_hz), cuts, 4) for x in (with_hum, holed))
+    late = known & (np.arange(len(known)) > KNOWN_S * rate_hz)
+    left = (seen - right.astype(np.float64))[(holed == NO_VALUE) & late]
+    assert len(left) > 20
+    assert np.sqrt(np.mean(left**2)) <= 0.3 * np.abs(hum).max() + 1.0
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=st.sampled_from(RATES_HZ[:7]), leads=st.integers(1, 2), mains_hz=st.sampled_from([49.97, 50.0, 60.0]),
+    size_mv=st.floats(0.1, 1.0), apart_s=st.floats(0.01, 1.0), draw=st.integers(0, 10**6),
+)  # fmt: skip
+def test_what_is_taken_out_depends_on_no_older_samples_and_a_recording_is_the_same(
+    rate_hz: float, leads: int, mains_hz: float, size_mv: float, apart_s: float, draw: int
+) -> None:
+    """Holes are filled in with a sine, and sines are measured between holes: what is measured must not go round."""
+    rng = np.random.default_rng(draw)
+    samples, hum = humming(0, rate_hz, leads, mains_hz, size_mv)
+    x = with_holes(samples + hum, rate_hz, apart_s, rng)
+    n, late = x.shape[1], int(rng.integers(2 * rate_hz, 6 * rate_hz))
+    late = int(late + np.argmax((x[:, late:] != NO_VALUE).all(axis=0)))
+    cuts = seconds_of(n, rate_hz)
+    seen, known = rings_of(Signal("s", x, rate_hz), cuts, 1)
+    again, known_too = rings_of(
+        Signal("s", x[:, late:], rate_hz, first=late), [(max(a - late, 0), b - late) for a, b in cuts if b > late], 1
+    )
+    begin = late + round((KNOWN_S + MOST_SPAN_S) * rate_hz)
+    both = known[begin:] & known_too[begin - late :]
+    assert both.sum() > 2 * rate_hz
+    assert (seen[:, begin:][:, both] == again[:, begin - late :][:, both]).all()
+    hole, held = longest_hole(rate_hz, 0.25), np.zeros((leads, round(rate_hz)), np.int16)
+    coverage = coverage_of(x, held.shape[1], round(0.25 * rate_hz), hole)
+    clean, _, is_clean = without_holes(x, held, coverage, hole, rate_hz, Signal("s", x, rate_hz).uv_per_unit)
+    assert is_clean
+    assert (clean == seen)[:, known].all()
+
+
 @settings(max_examples=draws(300), deadline=None)
 @given(
     seed=st.integers(0, 10**6), size=st.floats(2.0, 60000.0), turn=st.floats(-3.1, 3.1), noise=st.floats(0.0, 0.6),
@@ -175,8 +244,7 @@ def test_no_cut_changes_what_is_taken_out(
 def test_no_sine_is_left_out_before_it_is_fitted(
     seed: int, size: float, turn: float, noise: float, k: int, one: bool
 ) -> None:
-    hum_filter = hum_filter_for(250.0, 10)
-    assert hum_filter is not None
+    hum_filter = hum_filter_for(250.0)
     rng = np.random.default_rng(seed)
     spans = size * np.exp(1j * turn * np.arange(SPANS)) * np.exp(6j * rng.random())
     away = noise * size * (rng.normal(size=SPANS) + 1j * rng.normal(size=SPANS))

@@ -15,11 +15,12 @@ MARKED = -32768
 
 
 def write(
-    state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray, leads: int = 2, lanes: int = 4
-) -> Ringed:
-    """Write rows (lane, first, count, position, lead stride, lead-off mask) into the rings."""
+    state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray, leads: int = 2, lanes: int = 4,
+    fresh: tuple[int, int] = (BASE, BASE + 1), base: int = 0,
+) -> Ringed:  # fmt: skip
+    """Write rows (lane, first, count, position, lead stride, lead-off mask) into the rings; lane 0 has new samples."""
     place = np.array(rows, np.int64).reshape(-1, PLACEMENT_COLUMNS)
-    fresh = fresh_of([BASE], [BASE + 1], [0], rate_hz=100.0, leads=leads)
+    fresh = fresh_of([fresh[0]], [fresh[1]], [base], rate_hz=100.0, leads=leads)
     return ring.step(state, Placement(payload.view(np.uint8), place, lanes, fresh))[1]
 
 
@@ -94,19 +95,18 @@ def test_a_hole_is_filled_with_the_slopes_on_both_sides_also_across_the_end_of_t
 ) -> None:
     """Samples of a cubic are found again; the other lead has a longer hole than may be filled."""
     first = BASE - BASE % R + offset
-    x = np.array([[0, 20, 40, 0, 0, 40, 20, 0], [1, 2, 3, 0, 0, 6, 7, 8]], "<i2")
-    x[0, 3:5], x[1, 2:5] = MARKED, MARKED
-    rows = [(1, first, 8, 0, 16, 0), (1, first, 6, -2, 2, 2)]
-    filled_in = held(write(state, rows, x.reshape(-1)), 1, first, first + 8)
-    assert filled_in == [[0, 20, 40, 53, 53, 40, 20, 0], [1, 2, MARKED, MARKED, MARKED, 6, 7, 8]]
+    x = np.array([[0, 20, 40, 0, 0, 40, 20, 0, 0, 0], [1, 2, 0, 0, 0, 0, 0, 8, 9, 9]], "<i2")
+    x[0, 3:5], x[1, 2:7] = MARKED, MARKED
+    rows = [(0, first, 10, 0, 20, 0), (0, first, 5, -2, 0, 0)]
+    filled_in = held(write(state, rows, x.reshape(-1), fresh=(first, first + 5)), 0, first, first + 8)
+    assert filled_in == [[0, 20, 40, 53, 53, 40, 20, 0], [1, 2, *[MARKED] * 5, 8]]
 
 
 def test_a_hole_at_the_begin_of_a_lane_stays_and_nothing_of_its_past_is_used(state: ring.State) -> None:
     write(state, [(0, BASE - 1, 1, 0, 2, 0)], np.array([77, 88], "<i2"))
-    fresh = fresh_of([BASE], [BASE + 2], [BASE], rate_hz=100.0, leads=2)
-    place = np.array([(0, BASE, 3, 0, 6, 0), (0, BASE, 2, -2, 4, 1)], np.int64)
-    payload = np.array([5, 6, 7, MARKED, 8, 9], "<i2").view(np.uint8)
-    ringed = ring.step(state, Placement(payload, place, 4, fresh))[1]
+    rows = [(0, BASE, 3, 0, 6, 0), (0, BASE, 2, -2, 0, 0)]
+    payload = np.array([5, 6, 7, MARKED, 8, 9], "<i2")
+    ringed = write(state, rows, payload, fresh=(BASE, BASE + 2), base=BASE)
     assert held(ringed, 0, BASE, BASE + 3) == [[5, 6, 7], [MARKED, 8, 9]]
 
 

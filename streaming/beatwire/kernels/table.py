@@ -193,5 +193,5 @@ class HostKernels(Kernels):
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)
-    fill_recording = OverItems(ring.fill_recording)
+    bridge_recording = OverItems(ring.bridge_recording)
     read_piece = OverItems(files.read_piece)

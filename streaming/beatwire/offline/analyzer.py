@@ -26,7 +26,7 @@ from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
 from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
 from beatwire.offline.prefetch import BUFFERS, UploadedSamples, one_ahead
-from beatwire.offline.results.coverage import coverage_of, fill_holes, hold_last
+from beatwire.offline.results.coverage import coverage_of, hold_last, without_holes
 from beatwire.offline.results.merge import merge
 from beatwire.offline.shards import Shards, cut
 from beatwire.pipeline.parts import Alerting, Models
@@ -108,7 +108,7 @@ class Analyzer:
         bridge = max(1, round(self._settings.bridge_s * rate_hz))
         hole = longest_hole(rate_hz, self._settings.bridge_s)
         coverage = coverage_of(samples, held.shape[1], bridge, hole)
-        samples, held = fill_holes(samples, held, coverage, bridge, hole)
+        samples, held, is_clean = without_holes(samples, held, coverage, hole, rate_hz, recording.uv_per_unit)
         plan = plan.for_length(recording.seconds, len(coverage.segment))
         shards = cut(coverage, *(round(s * rate_hz) for s in (plan.shard_s, WARM_S, AHEAD_S)))
         pass_samples = max(1, round(plan.pass_s * rate_hz))
@@ -127,8 +127,9 @@ class Analyzer:
                 source = self._source(samples, batch, pass_samples)
                 after = self._part("held", held, 0, held.shape[1])
                 fetches = passes(
-                    source, samples.shape[1], after, coverage, batch, bank, recording.uv_per_unit, pass_samples
-                )
+                    source, samples.shape[1], after, coverage, batch, bank, recording.uv_per_unit, pass_samples,
+                    is_clean=is_clean,
+                )  # fmt: skip
                 if isinstance(source, UploadedSamples):
                     placements = one_ahead(fetch() for fetch in one_ahead(fetches))
                     return graph.run(source.when_uploaded(placements), batch, done)

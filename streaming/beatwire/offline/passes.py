@@ -7,7 +7,7 @@ Samples are not copied here: a placement refers to bytes of the recording, or to
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -48,7 +48,7 @@ class SamplesInPlace:
 
 def passes(
     source: SampleSource, n: int, held: I16, coverage: Coverage, shards: Shards, bank: Bank, uv_per_unit: float,
-    pass_samples: int,
+    pass_samples: int, *, is_clean: bool = False,
 ) -> Iterator[Callable[[], Placement]]:  # fmt: skip
     """Yield a function for each pass, which fetches the samples of the pass and returns their placement.
 
@@ -62,6 +62,8 @@ def passes(
         The samples held after its end, in the memory of the backend; they form a pass of their own.
     pass_samples
         Samples of a lane in a pass; more than in any bridged gap.
+    is_clean
+        Hum was taken out of the samples, and holes were filled in.
     """
     number, position = 0, shards.base
     # If the recording ends in a gap, the held samples are a run of their own, and the gap belongs to their pass.
@@ -74,6 +76,8 @@ def passes(
             if len(lane):
                 start, stop = position[lane], until[lane]
                 fresh, place = _fresh_and_place(coverage, shards, lane, start, stop, bank, uv_per_unit, number)
+                if is_clean:
+                    fresh, place = replace(fresh, is_clean=True), _with_bridges(place)
                 yield partial(_placement, samples, lane, start, stop, place, len(shards), fresh)
         position = until
         number += 1
@@ -96,6 +100,13 @@ def _fresh_and_place(
         session=np.ones(len(lane), np.int64), uv_per_unit=np.full(len(lane), uv), quiet=quiet,
     )  # fmt: skip
     return fresh, place
+
+
+def _with_bridges(place: I64) -> I64:
+    """Return rows that copy the samples of bridged gaps instead of drawing them."""
+    first, count = place[:, PLACE_FIRST], place[:, PLACE_COUNT]
+    place[:, PLACE_AT], place[:, PLACE_COUNT] = first, np.abs(count)
+    return place
 
 
 def _rows(coverage: Coverage, lane: I64, start: I64, stop: I64) -> tuple[I64, I64]:

@@ -60,8 +60,8 @@ JUMP_COLUMNS = 3
 
 # ``Hum.sines``: 1 + the row of ``HumFilter.tables``, or 0 for none; the complex amplitude in the middle of a span, and
 # how it changes from there (``kernels.intake.hum``).
-HUM_OF, HUM_RE, HUM_IM, HUM_BEND_RE, HUM_BEND_IM = range(5)
-HUM_COLUMNS = 5
+HUM_OF, HUM_RE, HUM_IM, HUM_BEND_RE, HUM_BEND_IM, HUM_FILLED = range(6)
+HUM_COLUMNS = 6
 
 # ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), the number of leads
 # that have a level, and a bit for each lead that is muted at the peak (``kernels.detection.lead_levels``).

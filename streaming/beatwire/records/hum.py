@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F64, I16, I32, I64
+from beatwire.records.arrays import F64, I16, I32, I64, U8
 
 
 class HumFilter(NamedTuple):
@@ -14,7 +14,7 @@ class HumFilter(NamedTuple):
     turns   float64 [2 * frequencies]      cosine and sine of the angle by which the phase advances in a span
     offsets int16 [span]                   of the samples from the middle of a span, in half samples
     scale   of a sum of products: amplitudes in the parts of a unit in which they are stored
-    margin  final samples that are read where holes behind them are filled in
+    hole    the longest hole that is filled in; 0: none is, and no samples come afterwards
     """
 
     tables: I16
@@ -22,7 +22,7 @@ class HumFilter(NamedTuple):
     turns: F64
     offsets: I16
     scale: float
-    margin: int
+    hole: int
 
 
 class Hum(NamedTuple):
@@ -32,7 +32,10 @@ class Hum(NamedTuple):
                                                               ``k % SPANS``
     sines       int32 [lanes, leads, LAG, HUM_COLUMNS]        columns ``HUM_OF``, ... of ``records.columns``: what is
                                                               taken out of span ``k`` in row ``k % LAG``
+    filled      uint8 [lanes, leads, bytes]                   a bit of each sample in the spans that are not measured
+                                                              yet: it was filled in
     """
 
     amplitudes: I32
     sines: I32
+    filled: U8

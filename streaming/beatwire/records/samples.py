@@ -63,6 +63,7 @@ class Fresh:
     quiet          int64 [q, 3], columns ``QUIET_...``: stretches of lanes in which no beat may be, also of lanes
                    without new samples
     overloaded     beats are not scored
+    is_clean       hum was taken out of the samples before, and holes were filled in
     samples        int64 [n], how many are new; the most are ``longest``, and each lane has as many if ``is_even``
     """
 
@@ -77,6 +78,7 @@ class Fresh:
     uv_per_unit: F64
     quiet: I64
     overloaded: bool = False
+    is_clean: bool = False
     samples: I64 = field(init=False)
     longest: int = field(init=False)
     is_even: bool = field(init=False)

@@ -98,7 +98,9 @@ def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
 
 
-def take_out_hum(i: int, fresh: FreshLanes, _uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+def take_out_hum(
+    i: int, fresh: FreshLanes, _marked: Bool, _uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
+) -> None:
     """Prefetch the new samples, the span that they end, and the amplitudes and sines of the first lead."""
     lane, start, span = fresh.lane[i], fresh.start[i], hum_filter.tables.shape[1]
     stretch_of(x[lane, 0], start - span, fresh.stop[i] - start + span)

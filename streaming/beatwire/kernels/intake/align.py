@@ -6,14 +6,14 @@ hole that can no longer be filled is bridged (short) or restarts the lane (long)
 chunks and calls this file; ``records.slot_columns`` has the state of a stream.
 
 Samples without a value are *marked* in the rings: those of a lead that has none or is off, and those of all leads in a
-hole of at most ``hole`` samples. Marks that turn out to be such a hole are filled in (``kernels.intake.holes``), so
+hole of at most ``hole`` samples. Marks that turn out to be such a hole are filled in (``kernels.intake.filling``), so
 samples are *final* up to the first mark near the end: ``[base, final)`` is what the stages see. Which marks are near
 the end does not depend on chunks, and neither does what is filled in.
 
 Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
 count bridges ``-count`` samples in a straight line to the sample at that position, or, where the position is -1, to the
 one in the ring. A positive count and a position of ``MARK``: samples without a value. A position of ``FILL``: these
-samples become final, the stride is the longest hole, and the mask the number of known samples behind them.
+samples become final, and some are marked.
 """
 
 from beatwire.kernels.intake.events import write_event
@@ -154,11 +154,11 @@ def mark(state: I64, limits: I64, first: int, stop: int) -> None:
     state[SLOT_MARKED] = stop - 1
 
 
-def finish(state: I64, rows: AlignRows, until: int, hole: int) -> None:
+def finish(state: I64, rows: AlignRows, until: int) -> None:
     """Move the end of the final samples to ``until``; what is marked up to there is filled in."""
     if state[SLOT_MARKED] >= state[SLOT_FINAL]:
         final = int(state[SLOT_FINAL])
-        put(state, rows, final, until - final, FILL, hole, int(state[SLOT_EXPECTED]) - until)
+        put(state, rows, final, until - final, FILL, 0, 0)
     state[SLOT_FINAL] = until
     rows.fresh[state[SLOT_FRESH], FRESH_STOP] = until
 
@@ -176,7 +176,7 @@ def advance(state: I64, limits: I64, rows: AlignRows, to: int) -> None:
     decided = to - near(int(limits[LIMIT_HOLE]))
     until = to if state[SLOT_MARKED] < decided else max(decided, int(state[SLOT_MARKS]))
     if until > state[SLOT_FINAL]:
-        finish(state, rows, until, int(limits[LIMIT_HOLE]))
+        finish(state, rows, until)
 
 
 def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
@@ -268,11 +268,11 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
         advance(state, limits, rows, resume)
         return
     rows.sizes[BRIDGED] += 1
-    if missing > limits[LIMIT_HOLE] and expected > state[SLOT_FINAL]:
-        finish(state, rows, expected, int(limits[LIMIT_HOLE]))
     if is_too_long(state, limits, resume):
         next_pass(slots, slot, rows)
     if missing > limits[LIMIT_HOLE]:
+        if expected > state[SLOT_FINAL]:
+            finish(state, rows, expected)  # in the pass of the bridge, which is behind a hole then
         put_event(slots, slot, rows, GAP, expected, resume)
         put(state, rows, expected, -missing, at, run.stride, int(state[SLOT_LEAD_OFF]))
     else:

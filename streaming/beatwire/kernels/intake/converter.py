@@ -29,7 +29,7 @@ def is_limited(ring: I16, first: int, length: int, least: int, largest: int, nan
     nanovolts
         Of a unit; 0: not calibrated.
     """
-    far = min(FAR_UNITS, FAR_NANOVOLTS // nanovolts) if nanovolts > 0 else FAR_UNITS
+    far = limit_of(nanovolts)
     if largest < far and least > -far:
         return False
     size = ring.shape[0]
@@ -40,5 +40,15 @@ def is_limited(ring: I16, first: int, length: int, least: int, largest: int, nan
         value = int(ring[column if column < size else column - size])
         high += int(value == largest)
         low += int(value == least)
-    high, low = added(high), added(low)
+    return are_limits(least, added(low), largest, added(high), length, nanovolts)
+
+
+def are_limits(least: int, low: int, largest: int, high: int, length: int, nanovolts: int) -> bool:
+    """Return True if the least or the largest of ``length`` samples, which so many equal, is a limit."""
+    far = limit_of(nanovolts)
     return (largest >= far and SHARE * high >= length) or (least <= -far and SHARE * low >= length)
+
+
+def limit_of(nanovolts: int) -> int:
+    """Return from where on a sample may be at a limit."""
+    return min(FAR_UNITS, FAR_NANOVOLTS // nanovolts) if nanovolts > 0 else FAR_UNITS

@@ -1,11 +1,6 @@
-"""Fill in the short holes of a ring: samples without a value that are marked with ``NO_VALUE``.
+"""Samples without a value: they are marked with ``NO_VALUE`` in a ring, and a lead is absent where it has some.
 
-A hole of one lead, of at most ``hole`` samples and with a value on both sides, is filled with the cubic that continues
-the signal with its slopes on both sides (Hermite). So a QRS complex whose R is missing keeps its R: over 40 ms around R
-a straight line loses four times as many beats. A longer hole stays marked: the lead is absent there.
-
-Invariant: what is filled in is a function of the samples around, in integers, and does not depend on which stretch is
-filled first.
+Short holes are filled in before any stage sees them (``kernels.intake.filling``).
 """
 
 from beatwire.kernels.extremes import lowest
@@ -20,51 +15,6 @@ MOST = 32767
 def reach_of(hole: int) -> int:
     """Return over how many samples a slope is taken beside a hole, if the longest one that is filled is ``hole``."""
     return max(1, hole // SLOPE_PART)
-
-
-def fill(ring: I16, first: int, stop: int, known: int, hole: int) -> None:
-    """Fill in the holes that begin in samples ``[first, stop)`` of a ring.
-
-    Parameters
-    ----------
-    known
-        Sample after the last one in the ring; a hole that reaches it is longer than ``hole``. Where there are samples
-        from ``stop`` on, they are at least ``hole`` and its reach.
-    """
-    size = ring.shape[0]
-    a = first
-    while a < stop:
-        b = a
-        while b < known and b - a <= hole and ring[b % size] == NO_VALUE:
-            b += 1
-        if a < b < known and b - a <= hole and ring[(a - 1) % size] != NO_VALUE:
-            fill_one(ring, a, b, known, reach_of(hole))
-        a = max(b, a + 1)
-
-
-def fill_one(ring: I16, a: int, b: int, known: int, reach: int) -> None:
-    """Fill in samples ``[a, b)`` with a cubic; slopes are taken over at most ``reach`` samples."""
-    size = ring.shape[0]
-    n = b - a + 1
-    y0, y1 = int(ring[(a - 1) % size]), int(ring[b % size])
-    k0 = k1 = 0
-    while k0 < reach and ring[(a - 2 - k0) % size] != NO_VALUE:
-        k0 += 1
-    while k1 < reach and b + 1 + k1 < known and ring[(b + 1 + k1) % size] != NO_VALUE:
-        k1 += 1
-    rise0 = y0 - int(ring[(a - 1 - k0) % size])
-    rise1 = int(ring[(b + k1) % size]) - y1
-    if k0 == 0:
-        k0, rise0 = n, y1 - y0
-    if k1 == 0:
-        k1, rise1 = n, y1 - y0
-    parts = n * n * n * k0 * k1
-    for j in range(1, n):
-        left = n - j
-        line = j * j * (n + 2 * left) * (y1 - y0) * k0 * k1
-        bend = n * j * left * (left * rise0 * k1 - j * rise1 * k0)
-        value = y0 + (line + bend + parts // 2) // parts
-        ring[(a + j - 1) % size] = min(MOST, max(-MOST, value))
 
 
 def has_absent(ring: I16, base: int, first: int, n: int) -> bool:

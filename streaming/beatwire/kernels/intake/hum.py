@@ -6,8 +6,9 @@ has exactly its frequency, that sine is continued and subtracted from the span a
 another phase in each span, so hum is taken out from about a twentieth of their height on. A signal without hum stays
 as it is.
 
-A hole is filled in from the samples beside it, and a span is measured as it came: hum is put back into the spans that
-are not measured yet before the samples of a pass are placed, and taken out afterwards.
+A span is measured as it came: hum is put back into the spans that are not measured yet before the samples of a pass
+are placed, and taken out afterwards. In between short holes are filled in, span by span: the sine of a span is known
+when the second one before it is measured (``kernels.intake.filling``).
 
 Invariant: what is subtracted from a sample is a function of the samples of its lead from ``SPANS + LAG`` spans before
 on, in integers and in sums, products, quotients and roots of float64: equal for every cut and on every backend.
@@ -16,28 +17,22 @@ on, in integers and in sums, products, quotients and roots of float64: equal for
 import math
 
 from beatwire.kernels.extremes import least_and_largest
-from beatwire.kernels.intake.converter import is_limited
-from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.intake.converter import are_limits, is_limited
+from beatwire.kernels.intake.filling import fill, forget_filled, is_filled
+from beatwire.kernels.intake.holes import MOST, NO_VALUE
+from beatwire.kernels.intake.sines import BEND, FINE, LAG, add_sine
 from beatwire.kernels.team import WIDTH, added, member, narrow, part, parts, wait
-from beatwire.records import F64, I16, I32
-from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_IM, HUM_OF, HUM_RE
+from beatwire.records import F64, I16, I32, U8, Bool
+from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_FILLED, HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum, HumFilter
 
 SPANS = 6  # that must be one sine
-LAG = 2  # spans from the last one that is measured to the one from which hum is taken
 COHERENCE = 0.9  # of the power of the spans: the share of the one sine
 SLACK = 0.01  # of that power: more than is rounded away
 LEAST = 1  # amplitude of hum, in units of the device
 ALIKE = 4  # the power of each span is at most so many times that of the newest one, and at least its share
-TABLE_BITS = 7  # tables are cosines and sines times two to this power
-FINE_BITS = 4
-FINE = 1 << FINE_BITS  # amplitudes are stored in so many parts of a unit
-SHIFT = TABLE_BITS + FINE_BITS  # of a product of both
-BEND_BITS = 12
-BEND = 1 << BEND_BITS  # changes of amplitudes in half a sample are stored in so many parts of that
-RANGE = 65535  # values of a sample: they wrap around, once, so that what was subtracted can be put back
-MOST = 32767
+LEAST_SHARE = 2  # one of so many parts of a span is known, or it is not measured
 BLOCK = 511  # products of a sample and a table whose sum fits 32 bits
 
 
@@ -53,7 +48,7 @@ def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: 
     for lead in range(part(), x.shape[1], parts()):
         sines = hum.sines[lane, lead]
         if start == base:
-            forget(hum.amplitudes[lane, lead], sines)
+            forget(hum.amplitudes[lane, lead], sines, hum.filled[lane, lead])
         else:
             for k in range(measured(start, base, hum_filter), (start - 1) // hum_filter.tables.shape[1] + 1):
                 if sines[k % LAG, HUM_OF] > 0:
@@ -61,11 +56,15 @@ def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: 
     wait()
 
 
-def take_out_hum(i: int, fresh: FreshLanes, uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16) -> None:
+def take_out_hum(
+    i: int, fresh: FreshLanes, marked: Bool, uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
+) -> None:
     """Measure the spans of lane ``fresh.lane[i]`` that are final, and take hum out of all that were not before.
 
     Parameters
     ----------
+    marked : bool [n]
+        Samples that became final may have no value: short holes among them are filled in.
     uv_per_unit : float64 [n]
         Microvolts a unit; 0: not calibrated.
     x : int16 [lanes, leads, R], read and written
@@ -74,11 +73,17 @@ def take_out_hum(i: int, fresh: FreshLanes, uv_per_unit: F64, hum_filter: HumFil
     nanovolts = int(math.floor(1000.0 * uv_per_unit[i] + 0.5))
     lane, base, start, stop = int(fresh.lane[i]), int(fresh.base[i]), int(fresh.start[i]), int(fresh.stop[i])
     begin, end = measured(start, base, hum_filter), measured(stop, base, hum_filter)
+    span, is_marked = hum_filter.tables.shape[1], bool(marked[i])
     for lead in range(part(), x.shape[1], parts()):
         ring, amplitudes, sines = x[lane, lead], hum.amplitudes[lane, lead], hum.sines[lane, lead]
-        for k in range(begin, (stop - 1) // hum_filter.tables.shape[1] + 1):
+        filled = hum.filled[lane, lead]
+        for k in range(begin, (stop - 1) // span + 1):
+            if is_marked:
+                if member() == 0:
+                    fill(ring, max(start, k * span), min(stop, (k + 1) * span), hum_filter, sines, filled)
+                wait()
             if k < end:
-                measure(ring, base, k, hum_filter, nanovolts, amplitudes)
+                measure(ring, base, k, hum_filter, nanovolts, sines[k % LAG], filled, amplitudes)
             if sines[k % LAG, HUM_OF] > 0:
                 add_sine(ring, base, stop, k, -1, hum_filter, sines[k % LAG])
             wait()
@@ -87,36 +92,48 @@ def take_out_hum(i: int, fresh: FreshLanes, uv_per_unit: F64, hum_filter: HumFil
             wait()
 
 
-def forget(amplitudes: I32, sines: I32) -> None:
+def forget(amplitudes: I32, sines: I32, filled: U8) -> None:
     """Begin a lane without hum."""
     if member() == 0:
         for which in range(amplitudes.shape[0]):
             for k in range(SPANS):
                 amplitudes[which, k] = 0
         for k in range(LAG):
-            sines[k, HUM_OF] = 0
+            sines[k, HUM_OF] = sines[k, HUM_FILLED] = 0
+        for byte in range(filled.shape[0]):
+            filled[byte] = 0
     wait()
 
 
 def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
-    """Return the first span that is not measured when samples up to ``stop`` are final."""
+    """Return the first span that is not measured when samples up to ``stop`` are final.
+
+    The last sample stays as it came, if others may come: a bridge begins there.
+    """
     span: int = hum_filter.tables.shape[1]
-    return max(base, stop - hum_filter.margin) // span
+    return max(base, stop - min(1, hum_filter.hole)) // span
 
 
-def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, amplitudes: I32) -> None:
+def measure(
+    ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, sine: I32, filled: U8, amplitudes: I32
+) -> None:
     """Write the amplitudes of span ``k``, in column ``k % SPANS``.
 
-    They are zero if one of its samples has no value, and if the lead stands at a limit of its converter: there is no
-    sine, and without what looks like one it could not be seen that it does.
+    They are zero if the lead stands at a limit of its converter: there is no sine, and without what looks like one it
+    could not be seen that it does.
     """
     tables = hum_filter.tables
     span = tables.shape[1]
     first = k * span
-    known = first >= base
-    if known:
+    least = largest = 0
+    if first >= base:
         least, largest = least_and_largest(ring, first, span)
-        known = least != NO_VALUE and not is_limited(ring, first, span, least, largest, nanovolts)
+    if least == NO_VALUE or sine[HUM_FILLED] > 0:
+        if member() == 0:
+            measure_holed(ring, base, k, hum_filter, nanovolts, filled, amplitudes)
+        wait()
+        return
+    known = first >= base and not is_limited(ring, first, span, least, largest, nanovolts)
     begin = first % ring.shape[0]
     offset = int(ring[begin])  # which the tables do not quite cancel
     for which in range(tables.shape[0]):
@@ -131,6 +148,50 @@ def measure(ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int,
     wait()
 
 
+def measure_holed(
+    ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, filled: U8, amplitudes: I32
+) -> None:
+    """Write the amplitudes of a span of which samples have no value, or were filled in.
+
+    Straight lines stand for them, and hum is as large there as in the others. The amplitudes are zero if fewer than one
+    of ``LEAST_SHARE`` samples are known.
+    """
+    span, size = hum_filter.tables.shape[1], ring.shape[0]
+    first = k * span
+    known = known_in(ring, first, span, filled, nanovolts) if first >= base else 0
+    for which in range(hum_filter.tables.shape[0]):
+        table, total, a, end = hum_filter.tables[which], 0, first, first + span
+        before = 0
+        while known > 0 and a < end:
+            b = a
+            while b < end and (ring[b % size] == NO_VALUE or is_filled(filled, b)):
+                b += 1
+            after = int(ring[b % size]) if b < end else before
+            if a == first:
+                before = after
+            for c in range(a, min(b + 1, end)):
+                total += (before + (after - before) * (c - a + 1) // (b - a + 1)) * int(table[c - first])
+            before, a = after, b + 1
+        total -= before * int(hum_filter.sums[which])
+        amplitudes[which, k % SPANS] = math.floor(total * hum_filter.scale * span / max(1, known) + 0.5)
+    forget_filled(filled, first, span)
+
+
+def known_in(ring: I16, first: int, span: int, filled: U8, nanovolts: int) -> int:
+    """Return how many samples of a span are known; 0 if too few are, or if they stand at a limit."""
+    known = high = low = 0
+    least, largest = MOST, -MOST
+    for a in range(first, first + span):
+        value = int(ring[a % ring.shape[0]])
+        if value != NO_VALUE and not is_filled(filled, a):
+            known += 1
+            high = 1 if value > largest else high + int(value == largest)
+            low = 1 if value < least else low + int(value == least)
+            least, largest = min(least, value), max(largest, value)
+    usable = LEAST_SHARE * known >= span and not are_limits(least, low, largest, high, known, nanovolts)
+    return known if usable else 0
+
+
 def correlate(samples: I16, table: I16, n: int) -> int:
     """Return the sum of ``n`` products, ``BLOCK`` at most; all members call it."""
     some = narrow(0)
@@ -142,7 +203,7 @@ def correlate(samples: I16, table: I16, n: int) -> int:
 def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
     """Write the sine that fits the spans up to ``k``, continued by ``LAG`` spans; none if no sine fits them."""
     power = 0.0
-    sine[HUM_OF] = 0
+    sine[HUM_OF] = sine[HUM_FILLED] = 0
     for which in range(0, hum_filter.tables.shape[0], 2):
         re, im = amplitudes[which], amplitudes[which + 1]
         may_be, whole, turn_re, turn_im = compare(re, im, k % SPANS)
@@ -210,29 +271,3 @@ def write_sine(
 def squared(re: I32, im: I32, row: int) -> int:
     """Return the power of an amplitude."""
     return int(re[row]) * int(re[row]) + int(im[row]) * int(im[row])
-
-
-def add_sine(ring: I16, base: int, stop: int, k: int, sign: int, hum_filter: HumFilter, sine: I32) -> None:
-    """Add a sine, or subtract it, to the samples of span ``k`` in ``[base, stop)`` that have a value."""
-    span = hum_filter.tables.shape[1]
-    first = max(base, k * span)
-    at, n, column = first - k * span, min(stop, (k + 1) * span) - first, first % ring.shape[0]
-    head = min(n, ring.shape[0] - column)
-    add_from(at, sign, hum_filter, sine, ring[column : column + head], head)
-    add_from(at + head, sign, hum_filter, sine, ring, n - head)
-
-
-def add_from(at: int, sign: int, hum_filter: HumFilter, sine: I32, samples: I16, n: int) -> None:
-    """Add a sine from its point ``at`` on, or subtract it, to the first ``n`` samples."""
-    which = int(sine[HUM_OF]) - 1
-    cosines, sines = hum_filter.tables[which, at:], hum_filter.tables[which + 1, at:]
-    offsets = hum_filter.offsets[at:]
-    re, im, bend_re, bend_im = int(sine[HUM_RE]), int(sine[HUM_IM]), int(sine[HUM_BEND_RE]), int(sine[HUM_BEND_IM])
-    for j in range(member(), n, WIDTH):  # all that is computed fits 32 bits
-        value, off = narrow(int(samples[j])), int(offsets[j])
-        now_re = narrow(re + (narrow(bend_re * off) >> BEND_BITS))
-        now_im = narrow(im + (narrow(bend_im * off) >> BEND_BITS))
-        hum = narrow(now_re * int(cosines[j])) + narrow(now_im * int(sines[j]))
-        changed = narrow(value + sign * narrow(narrow(hum + (1 << (SHIFT - 1))) >> SHIFT))
-        changed -= RANGE * (changed > MOST) - RANGE * (changed < -MOST)
-        samples[j] = value if value == NO_VALUE else changed

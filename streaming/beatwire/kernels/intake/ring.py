@@ -1,11 +1,11 @@
 """Write placements into the rings of a bank, and copy stretches of a ring.
 
 A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lead is off or has no value, the ring holds
-``NO_VALUE``. Short holes are filled in when the samples behind them are known (``kernels.intake.holes``). In longer
+``NO_VALUE``. Short holes are filled in when the samples behind them are known (``kernels.intake.filling``). In longer
 ones the lead is absent, and the stages leave it out; a ring of one lead has none.
 """
 
-from beatwire.kernels.intake.holes import NO_VALUE, fill
+from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.team import WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64, U8
 from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_FIRST, PLACE_LANE, PLACE_LEAD_OFF, PLACE_STRIDE
@@ -26,14 +26,10 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     if count >= 0 and at >= 0 and lead_off == 0:
         for lead in range(part(), leads, parts()):
             copy_samples(payload, at + lead * stride, x[lane, lead], column, count)
-    else:
+    elif at != FILL:
         for lead in range(part(), leads, parts()):
-            if at == FILL:
-                if member() == 0:
-                    fill(x[lane, lead], first, first + count, first + count + lead_off, stride)
-            else:
-                p = at + lead * stride if at >= 0 else MARK
-                write_lead(payload, p, (lead_off >> lead) & 1, x[lane, lead], column, count)
+            p = at + lead * stride if at >= 0 else MARK
+            write_lead(payload, p, (lead_off >> lead) & 1, x[lane, lead], column, count)
 
 
 def write_lead(payload: U8, p: int, is_off: int, ring: I16, column: int, count: int) -> None:
@@ -85,31 +81,18 @@ def draw_line(ring: I16, column: int, count: int, begin: int, end: int) -> None:
         ring[(column + j) % size] = NO_VALUE if absent else value
 
 
-def fill_recording(i: int, gaps: I64, hole: int, longest: int, x: I16) -> None:
-    """Fill in lead ``i`` of a recording as chunks of it would be filled in a ring.
+def bridge_recording(i: int, gaps: I64, x: I16) -> None:
+    """Bridge the gaps of lead ``i`` of a recording as they would be in a ring.
 
     Parameters
     ----------
     gaps : int64 [g, 2]
-        First sample and the one after the last of each stretch of more than ``hole`` samples where no lead has a value,
-        in order.
-    hole, longest
-        The longest hole that is filled in, and the longest gap that is bridged.
+        First sample and the one after the last of each gap.
     x : int16 [leads, n], read and written
     """
-    lead = x[i]
-    n = lead.shape[0]
-    begin = 0
-    while begin < n and lead[begin] == NO_VALUE:  # nothing is before it
-        begin += 1
     for g in range(gaps.shape[0]):
         start, stop = int(gaps[g, 0]), int(gaps[g, 1])
-        if begin < start:
-            fill(lead, begin, start, start, hole)
-        if start > 0 and stop < n and stop - start <= longest:
-            draw_line(lead, start, stop - start, int(lead[start - 1]), int(lead[stop]))
-        begin = max(begin, stop)
-    fill(lead, begin, n, n, hole)
+        draw_line(x[i], start, stop - start, int(x[i, start - 1]), int(x[i, stop]))
 
 
 def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:

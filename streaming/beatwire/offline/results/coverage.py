@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.intake.hum import LAG, MOST, SPANS
+from beatwire.kernels.intake.holes import MOST
+from beatwire.kernels.intake.hum import SPANS
+from beatwire.kernels.intake.sines import LAG
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, I64
 from beatwire.records.events import GAP, RESTART
@@ -82,10 +84,7 @@ def hold_last(samples: Any, rate_hz: float, uv_per_unit: float, first: int = 0) 
 
 def _with_hum(samples: Any, held: I16, rate_hz: float, uv_per_unit: float, first: int) -> I16:
     """Return a constant behind samples, int16 [leads, h], with the hum that is taken out of it."""
-    hum_filter, n = hum_filter_for(rate_hz, 0), samples.shape[1]
-    if hum_filter is None:
-        return held
-    span = hum_filter.tables.shape[1]
+    span, n = hum_filter_for(rate_hz).tables.shape[1], samples.shape[1]
     begin = max(0, n - (SPANS + LAG + 1) * span)
     begin += -(first + begin) % span  # spans are counted from sample 0 of the stream
     before, x = host_array(samples[:, begin:]), held
@@ -124,15 +123,21 @@ def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
     return Coverage(run, holes, segment, np.concatenate([np.array(start, np.int64), event]))
 
 
-def fill_holes(samples: Any, held: I16, coverage: Coverage, bridge: int, hole: int) -> tuple[Any, I16]:
-    """Return a recording and what is held after it with its holes filled in; the same arrays if there is no hole."""
+def without_holes(
+    samples: Any, held: I16, coverage: Coverage, hole: int, rate_hz: float, uv_per_unit: float
+) -> tuple[Any, I16, bool]:
+    """Return a recording and what is held after it with its holes filled in, and its hum taken out, as in rings.
+
+    If there is no hole they are the same arrays, and False.
+    """
     if samples.shape[1] == 0 or _minimum(samples) != NO_VALUE:
-        return samples, held
-    n, run = samples.shape[1], coverage.run
-    whole = np.concatenate([host_array(samples), held], axis=1)
-    edges = np.concatenate([[0], run.reshape(-1)])[: 2 * len(run)].reshape(-1, 2)
-    cpu.kernels.fill_recording(len(whole), np.ascontiguousarray(edges[edges[:, 1] > edges[:, 0]]), hole, bridge, whole)
-    return whole[:, :n], whole[:, n:]
+        return samples, held, False
+    n, end = samples.shape[1], np.full((len(samples), 1), NO_VALUE, np.int16)
+    whole = np.concatenate([host_array(samples), held, end], axis=1)
+    cpu.kernels.bridge_recording(len(whole), np.ascontiguousarray(coverage.gap), whole)
+    for first, stop in coverage.segment.tolist():
+        take_out_hum(whole[None], stop, rate_hz, uv_per_unit, first=first, hole=hole)
+    return whole[:, :n], whole[:, n:-1], True
 
 
 def _runs(samples: Any, held: int) -> I64:

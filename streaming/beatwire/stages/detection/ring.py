@@ -13,7 +13,8 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.records import I64, Bank, Placement, Ringed
+from beatwire.kernels.intake.ring import FILL
+from beatwire.records import I64, Bank, Bool, Placement, Ringed
 from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
 from beatwire.records.hum import Hum, HumFilter
 from beatwire.stages.support.holes import longest_hole
@@ -38,16 +39,17 @@ class State:
     """By number of the bank.
 
     rings       int16 [lanes, leads, R] (xp)
-    filters     of hum (xp); None: no mains is resolved at the sampling rate
-    amplitudes, sines  of hum: ``Hum`` (xp)
+    filters     of hum (xp)
+    amplitudes, sines, filled  of hum: ``Hum`` (xp)
     """
 
     settings: Settings
     backend: Backend = CPU
     rings: dict[int, Any] = field(default_factory=dict)
-    filters: dict[int, HumFilter | None] = field(default_factory=dict)
+    filters: dict[int, HumFilter] = field(default_factory=dict)
     amplitudes: dict[int, Any] = field(default_factory=dict)
     sines: dict[int, Any] = field(default_factory=dict)
+    filled: dict[int, Any] = field(default_factory=dict)
 
 
 def step(state: State, placement: Placement) -> tuple[State, Ringed]:
@@ -56,7 +58,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     backend.next_pass()
     shape = placement.lanes, bank.leads, columns_for(state.settings.ring_s, bank.rate_hz, np.int16)
     x = grown_of(state.rings, bank.number, backend, shape, np.int16)
-    hum = _hum_of(state, bank, placement.lanes)
+    hum = None if fresh.is_clean else _hum_of(state, bank, placement.lanes)
     if hum is not None:
         backend.kernels.put_back_hum(len(fresh.lane), fresh.lanes, *hum, x)
     begun = np.flatnonzero(fresh.start == fresh.base)
@@ -69,26 +71,30 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
         run, rest = in_turn
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
     if hum is not None:
-        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, fresh.uv_per_unit, *hum, x)
+        marked = _marked(fresh.lane, place)
+        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, marked, fresh.uv_per_unit, *hum, x)
     return state, Ringed(fresh, x)
 
 
-def _hum_of(state: State, bank: Bank, lanes: int) -> tuple[HumFilter, Hum] | None:
-    """Return the filter of a bank, and its hum, grown to so many lanes; None if there is no filter."""
+def _marked(lanes: I64, place: I64) -> Bool:
+    """Return in which lanes samples without a value became final."""
+    filling = place[:, PLACE_AT] == FILL
+    return np.isin(lanes, place[filling, PLACE_LANE]) if filling.any() else np.zeros(len(lanes), np.bool_)
+
+
+def _hum_of(state: State, bank: Bank, lanes: int) -> tuple[HumFilter, Hum]:
+    """Return the filter of a bank, and its hum, grown to so many lanes."""
     backend, number = state.backend, bank.number
     if number not in state.filters:
         made = hum_filter_for(bank.rate_hz, longest_hole(bank.rate_hz, state.settings.bridge_s))
-        if made is not None:
-            tables, sums, turns, offsets = (backend.constant(array) for array in made[:4])
-            made = made._replace(tables=tables, sums=sums, turns=turns, offsets=offsets)
-        state.filters[number] = made
+        tables, sums, turns, offsets = (backend.constant(array) for array in made[:4])
+        state.filters[number] = made._replace(tables=tables, sums=sums, turns=turns, offsets=offsets)
     hum_filter = state.filters[number]
-    if hum_filter is None:
-        return None
-    of_spans, of_sines = shapes_of_hum(lanes, bank.leads, hum_filter)
+    of_spans, of_sines, of_filled = shapes_of_hum(lanes, bank.leads, hum_filter)
     return hum_filter, Hum(
         grown_of(state.amplitudes, number, backend, of_spans, np.int32),
         grown_of(state.sines, number, backend, of_sines, np.int32),
+        grown_of(state.filled, number, backend, of_filled, np.uint8),
     )
 
 

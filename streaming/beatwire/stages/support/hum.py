@@ -14,9 +14,10 @@ import numpy as np
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.intake.converter import FAR_NANOVOLTS, FAR_UNITS
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.intake.hum import FINE, LAG, SPANS
+from beatwire.kernels.intake.hum import SPANS
+from beatwire.kernels.intake.sines import FINE, LAG
 from beatwire.records import F64, I16, I32, Bool
-from beatwire.records.columns import HUM_COLUMNS, HUM_IM, HUM_OF, HUM_RE
+from beatwire.records.columns import HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum
 from beatwire.stages.support.mains import hum_filter_for, mains_hz, shapes_of_hum
@@ -45,8 +46,7 @@ def window_of(rate_hz: float) -> int:
     >>> window_of(250.0), window_of(100.0)
     (600, 0)
     """
-    hum_filter = hum_filter_for(rate_hz, 0)
-    return 0 if hum_filter is None else SPANS * hum_filter.tables.shape[1]
+    return SPANS * hum_filter_for(rate_hz).tables.shape[1] if mains_hz(rate_hz) else 0
 
 
 def measured_hum(samples: I16, rate_hz: float, uv_per_unit: float) -> MeasuredHum:
@@ -96,8 +96,10 @@ def newest_hum(samples: I16, first: int, rate_hz: float, uv_per_unit: float, win
     return signs if any(signs) else []
 
 
-def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float) -> I32:
-    """Take hum out of the first ``n`` samples of lanes, int16 [lanes, leads, R], in place, as of rings.
+def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float, *, first: int = 0, hole: int = 0) -> I32:
+    """Take hum out of the samples ``[first, n)`` of lanes, int16 [lanes, leads, R], in place, as of rings.
+
+    Holes of up to ``hole`` samples are filled in; the sample before the first one has no value then.
 
     Returns
     -------
@@ -105,14 +107,13 @@ def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float) -> I32:
         The last sines, ``records.hum.Hum.sines``.
     """
     lanes, leads, _ = x.shape
-    hum_filter = hum_filter_for(rate_hz, 0)
-    if hum_filter is None:
-        return np.zeros((lanes, leads, LAG, HUM_COLUMNS), np.int32)
-    hum = Hum(*(np.zeros(shape, np.int32) for shape in shapes_of_hum(lanes, leads, hum_filter)))
-    lane, zeros = np.arange(lanes, dtype=np.int64), np.zeros(lanes, np.int64)
-    fresh = FreshLanes(lane, lane, zeros, np.full(lanes, n, np.int64), zeros)
-    uv = np.full(lanes, uv_per_unit, np.float64)
-    CPU.kernels.take_out_hum(lanes, fresh, uv, hum_filter._replace(margin=0), hum, x)
+    hum_filter = hum_filter_for(rate_hz, hole)
+    of_spans, of_sines, of_filled = shapes_of_hum(lanes, leads, hum_filter)
+    hum = Hum(np.zeros(of_spans, np.int32), np.zeros(of_sines, np.int32), np.zeros(of_filled, np.uint8))
+    lane, begin = np.arange(lanes, dtype=np.int64), np.full(lanes, first, np.int64)
+    fresh = FreshLanes(lane, lane, begin, np.full(lanes, n, np.int64), begin)
+    marked, uv = np.full(lanes, hole > 0), np.full(lanes, uv_per_unit, np.float64)
+    CPU.kernels.take_out_hum(lanes, fresh, marked, uv, hum_filter, hum, x)
     return hum.sines
 
 
