@@ -26,7 +26,7 @@ def of_a_pass(rng: np.random.Generator, number: int, slots: I64) -> tuple[I64, .
 
 def begins(row: I64, lanes: int) -> I64:
     found = np.full(lanes + 1, 77)
-    cpu.kernels.find_begins(row, found)
+    cpu.kernels.find_begins(len(row) + 1, row, found)
     assert found.tolist() == np.searchsorted(row, np.arange(lanes + 1)).tolist()
     return found
 

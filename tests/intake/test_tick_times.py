@@ -41,7 +41,7 @@ def test_the_newest_arrival_of_a_partition_is_that_of_its_streams_in_the_tick(
         st.tuples(
             st.integers(0, 3),  # pass
             st.integers(0, SLOTS - 1),
-            st.sampled_from([Event.RESTART, Event.GAP, Event.BLOCK]),
+            st.just(Event.RESTART),
             st.integers(0, 9),  # sample
             st.integers(-3, 9),  # up to where the session was known
         ),
@@ -54,12 +54,12 @@ def test_a_stretch_begins_behind_a_beat_where_a_later_pass_begins_it(
 ) -> None:
     events = np.zeros((len(given_events), EVENT_COLUMNS), np.int64)
     events[:, :5] = np.array(given_events, np.int64).reshape(-1, 5)
-    aligned = cast(Any, SimpleNamespace(events=events, anchors=np.zeros((SLOTS, 1), np.int64)))
+    aligned = cast(Any, SimpleNamespace(restarts=events, anchors=np.zeros((SLOTS, 1), np.int64)))
     rows = np.array(beats, np.int64).reshape(-1, 2)
     expected = [
         sum(
-            own == slot and number > of_beat and kind == Event.RESTART and (value < 0 or sample < value)
-            for number, own, kind, sample, value in given_events
+            own == slot and number > of_beat and (value < 0 or sample < value)
+            for number, own, _, sample, value in given_events
         )
         for slot, of_beat in beats
     ]

@@ -170,7 +170,7 @@ class HostKernels(Kernels):
     # scores, events, alerts and messages
     embed_windows = OverItems(vae.embed_windows, "work", grain=128)
     count_entered = Serial(ordering.count_entered)
-    find_begins = Serial(ordering.find_begins)
+    find_begins = OverItems(ordering.find_begins, grain=LIGHT)
     count_merged = OverItems(ordering.count_merged, grain=MIDDLE)
     place_counted = Serial(ordering.place_counted)
     enter_events = Serial(ordering.enter_events)

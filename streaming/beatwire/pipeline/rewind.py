@@ -18,8 +18,7 @@ from beatwire.jit import cpu
 from beatwire.kernels.intake.senders import TURN_US
 from beatwire.pipeline.starts import Starts
 from beatwire.records import F64, I32, I64, Aligned
-from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
-from beatwire.records.events import RESTART
+from beatwire.records.columns import EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 
 STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most, or a tick
 # Microseconds by the broker's clock: two returns of sessions and one before. Of active time
@@ -145,7 +144,7 @@ class Marks:
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), counted, np.int32)])
             self.ages = np.concatenate([self.ages, np.zeros((missing, self.ages.shape[1]), np.int32)])
         self.times.grow(len(expected), counted)
-        restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
+        restarted = aligned.restarts
         self.starts.note(tick, aligned, restarted, partitions)
         self.ticks[restarted[:, EVENT_SLOT]] = counted
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]

@@ -158,6 +158,7 @@ class Aligned:
 
     passes       placements, by pass and bank
     events       int64 [e, 7], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks, conflicts, arrivals
+    restarts     those of them that are restarts
     seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
     used         int64 [u]: those of them that have one of use, see ``kernels.intake.senders``, or one that was refused
     slots        positions of the streams, by slot: copies
@@ -179,6 +180,7 @@ class Aligned:
 
     passes: list[Placement]
     events: I64
+    restarts: I64
     seen: I64
     used: I64
     slots: SlotColumns

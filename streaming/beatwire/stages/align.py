@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from beatwire.kernels.intake import arrivals, clock
 from beatwire.records import I64, Aligned, Chunks, Fault, Rejects, slot_columns
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST, CHUNK_SESSION, EVENT_KIND, EVENT_SLOT
-from beatwire.records.events import CLOCK, LIMITS_CHANGED, RESTART
+from beatwire.records.events import ARRIVED, CLOCK, GAP, LIMITS_CHANGED, RESTART
 from beatwire.records.samples import SlotColumns
 from beatwire.records.slot_columns import new_slots
 from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
@@ -111,18 +112,20 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     rows, verdicts, strays = _align(state, given)
     for number, reason in admission.waiting.hold(chunks, strays, state.tick - 1):
         rejected.append((number, Fault.of("stray", f"align: {reason}")))
-    restarted = rows.event[rows.event[:, EVENT_KIND] == RESTART, EVENT_SLOT]
-    others = verdicts.expected[verdicts.code == arrivals.LEADS_RENAMED].astype(np.int64)
+    events = _by_kind(rows.event)
+    restarted = events.restarts[:, EVENT_SLOT]
+    odd = np.flatnonzero(verdicts.code)
+    codes = verdicts.code[odd]
+    others = verdicts.expected[odd[codes == arrivals.LEADS_RENAMED]].astype(np.int64)
     state.lead_names.note_known(given, np.append(others, state.slots[restarted, slot_columns.SLOT_LEAD_NAMES]))
-    for i in np.flatnonzero(verdicts.code).tolist():
-        stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
+    for i, code in zip(odd.tolist(), codes.tolist(), strict=True):
+        stream = state.directory.names[slot[i]]
         room = admission.expected(code)
         expected = float(verdicts.expected[i]) if room is None else room
         reason = reason_of(stream, code, expected, given, i, admission.banks, state.lead_names)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[slot_columns.DUPLICATES :]
-    events, clocks, limits = _split_events(rows.event)
-    no_room = np.flatnonzero((verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK))
+    no_room = odd[(codes == arrivals.REFUSED) | (codes == arrivals.NO_BANK)]
     seen = seen_in(slot, verdicts.code, len(state.slots))
     _find_silent(state, chunks, seen)
     before = state.columns
@@ -130,14 +133,15 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     if len(no_room):
         used = np.union1d(used, slot[no_room])
     return state, Aligned(
-        passes=placements(chunks, admission.banks, admission.lanes, rows._replace(event=events)),
-        events=events,
+        passes=placements(chunks, admission.banks, admission.lanes, rows, events.gaps),
+        events=events.later,
+        restarts=events.restarts,
         seen=seen,
         used=used,
         slots=state.columns,
         before=before,
         anchors=state.anchors,
-        clocks=clocks[np.argsort(clocks[:, EVENT_SLOT], kind="stable")],
+        clocks=events.clocks[np.argsort(events.clocks[:, EVENT_SLOT], kind="stable")],
         banks=tuple(admission.banks),
         evicted=state.evicted,
         refused=np.column_stack([slot[no_room], chunks.ints[no_room][:, [CHUNK_SESSION, CHUNK_FIRST]]]),
@@ -146,28 +150,41 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,
-        limits=with_arrivals(limits, given),
-        misfits_first=_misfits_first(slot, verdicts.code),
+        limits=with_arrivals(events.limits, given),
+        misfits_first=_misfits_first(slot, odd, codes),
         contested=contested_in(state.slots, restarted),
     )
 
 
-def _split_events(event: I64) -> tuple[I64, I64, I64]:
-    """Return the events for later stages, those of device times, and those of limits; each keeps its order."""
-    kind = event[:, EVENT_KIND]
-    is_clock, is_limit = kind == CLOCK, kind == LIMITS_CHANGED
-    is_other = ~(is_clock | is_limit)
-    return event if is_other.all() else event[is_other], event[is_clock], event[is_limit]
+class _Events(NamedTuple):
+    """The events of a tick: those for later stages, restarts and gaps among them; device times, changed limits."""
+
+    later: I64
+    restarts: I64
+    gaps: I64
+    clocks: I64
+    limits: I64
 
 
-def _misfits_first(slot: I64, code: I64) -> I64:
-    """Return the slots whose first chunk was rejected because of what the stream was."""
-    misfit = (code >= arrivals.RATE_CHANGED) & (code <= arrivals.UNITS_CHANGED)
-    if not misfit.any():
-        return np.zeros(0, np.int64)
-    is_known = slot >= 0
+def _by_kind(event: I64) -> _Events:
+    """Take the few events that are not arrivals apart; all keep their order."""
+    rare = event[event[:, EVENT_KIND] != ARRIVED]
+    restarts, gaps, clocks, limits = (
+        rare[rare[:, EVENT_KIND] == kind] for kind in (RESTART, GAP, CLOCK, LIMITS_CHANGED)
+    )
+    if len(clocks) + len(limits):
+        event = event[(event[:, EVENT_KIND] != CLOCK) & (event[:, EVENT_KIND] != LIMITS_CHANGED)]
+    return _Events(event, restarts, gaps, clocks, limits)
+
+
+def _misfits_first(slot: I64, odd: I64, codes: I64) -> I64:
+    """Return the slots whose first chunk is one of the ``odd`` ones, rejected because of what the stream was."""
+    misfits = odd[(codes >= arrivals.RATE_CHANGED) & (codes <= arrivals.UNITS_CHANGED)]
+    if not len(misfits):
+        return misfits
+    is_known = np.flatnonzero(slot >= 0)
     by_slot, first = np.unique(slot[is_known], return_index=True)
-    found: I64 = by_slot[misfit[is_known][first]]
+    found: I64 = by_slot[np.isin(is_known[first], misfits)]
     return found
 
 

@@ -154,5 +154,5 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> tuple[I64, I64]:
 def _begins(row: I64, lanes: int) -> I64:
     """Return where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1]."""
     begins = np.empty(lanes + 1, np.int64)
-    cpu.kernels.find_begins(row, begins)
+    cpu.kernels.find_begins(len(row) + 1, row, begins)
     return begins

@@ -28,7 +28,7 @@ import numpy as np
 from beatwire.alerts.settings import Lifecycle
 from beatwire.jit import cpu
 from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
-from beatwire.records.columns import EVENT_KIND, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import RESTART
 from beatwire.stages.support.alerts.alert_messages import acknowledged, over
 from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
@@ -124,9 +124,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
 
 def _restarts(tick: TickBeats) -> I64:
     """Return the restarts of a tick or a part of one, int64 [r, ORDERED_COLUMNS]."""
-    begun: I64 = tick.events[:0]
-    if (tick.aligned.events[:, EVENT_KIND] == RESTART).any():  # fewer than those of the tick
-        begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    if not len(tick.aligned.restarts):
+        return tick.events[:0]
+    begun: I64 = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
     return begun
 
 

@@ -11,7 +11,7 @@ from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
 from beatwire.records import slot_columns as columns
-from beatwire.records.columns import CHUNK_COUNT
+from beatwire.records.columns import CHUNK_COUNT, EVENT_KIND
 from beatwire.stages import align, decode
 from beatwire.stages.detection import beats, classify, leads, nms, ricker, ring
 from beatwire.stages.support.streams.admission import Admission
@@ -73,6 +73,8 @@ class Aligner:
     def tick(self, values: Sequence[bytes], *, watch: bool = False, **tick: Any) -> Aligned:
         """Process one tick up to the rings; with ``watch`` copy the rings after each pass into ``watched``."""
         aligned = align.step(self.align, decoded(values, **tick))[1]
+        is_restart = aligned.events[:, EVENT_KIND] == Event.RESTART
+        assert np.array_equal(aligned.restarts, aligned.events[is_restart])
         self.watched.clear()
         for placement in aligned.passes:
             ringed = ring.step(self.ring, placement)[1]

@@ -36,14 +36,15 @@ def count_entered(events: I64, counts: I64) -> None:
         counts[events[e, EVENT_SLOT]] += 1
 
 
-def find_begins(row: I64, begins: I64) -> None:
-    """Write where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1]."""
-    at = 0
-    for lane in range(begins.shape[0] - 1):
-        begins[lane] = at
-        while at < row.shape[0] and row[at] == lane:
-            at += 1
-    begins[begins.shape[0] - 1] = at
+def find_begins(i: int, row: I64, begins: I64) -> None:
+    """Write where the rows of each lane begin among ascending ones, and their number: int64 [lanes + 1].
+
+    Item ``i`` is a row, and the end behind them: it writes the lanes from that of the row before on, up to its own.
+    """
+    last = int(row[i - 1]) if i > 0 else -1
+    own = int(row[i]) if i < row.shape[0] else begins.shape[0] - 1
+    for lane in range(last + 1, own + 1):
+        begins[lane] = i
 
 
 def count_merged(i: int, slot: I64, beats: PassBeats, counts: I64) -> None:

@@ -52,12 +52,13 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
         used_us=zeros,
         active_us=zeros,
     )
+    none = np.zeros((0, EVENT_COLUMNS), np.int64)
     anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
     anchors[:, [clock.COUNT, clock.STRETCH]] = 1
     anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + clock.OF_ANCHOR] = clock.packed(1, 0), START_US
     return Aligned(
-        passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots), used=np.arange(slots),
-        slots=columns, anchors=anchors, clocks=np.zeros((0, EVENT_COLUMNS), np.int64), banks=(bank,),
+        passes=[], events=none, restarts=none, seen=np.arange(slots), used=np.arange(slots), slots=columns,
+        anchors=anchors, clocks=none, banks=(bank,),
         refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 

@@ -226,9 +226,9 @@ def with_arrivals(events: I64, given: AlignChunks) -> I64:
     Chunks that only repeat samples may have come before it.
     """
     arrived_us = np.zeros(len(events), np.int64)
-    stop = given.ints[:, CHUNK_FIRST] + given.ints[:, CHUNK_COUNT]
     for k, row in enumerate(events):
         of_change = (given.slot == row[EVENT_SLOT]) & (given.limits == row[EVENT_VALUE])
+        stop = given.ints[:, CHUNK_FIRST] + given.ints[:, CHUNK_COUNT]
         is_new = of_change & (given.ints[:, CHUNK_SESSION] == row[EVENT_SESSION]) & (stop > row[EVENT_SAMPLE])
         first = np.flatnonzero(is_new if is_new.any() else of_change)[0]
         arrived_us[k] = given.ints[first, CHUNK_ARRIVED_US]

@@ -10,7 +10,6 @@ from beatwire.jit import cpu
 from beatwire.records import I64, Bank, Chunks, Fresh, Placement
 from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import (
-    EVENT_KIND,
     EVENT_PASS,
     EVENT_SAMPLE,
     EVENT_SLOT,
@@ -30,12 +29,13 @@ from beatwire.records.columns import (
     PLACEMENT_COLUMNS,
     QUIET_COLUMNS,
 )
-from beatwire.records.events import GAP
 from beatwire.records.slot_columns import PASSES
 from beatwire.stages.support.room import room_for
 
 
-def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows) -> list[Placement]:
+def placements(
+    chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows, gaps: I64
+) -> list[Placement]:
     """Split rows by pass and bank; within one they keep their order.
 
     Parameters
@@ -43,13 +43,13 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     lanes
         Lanes in use, of each bank.
     rows
-        What the kernels wrote, without CLOCK events.
+        What the kernels wrote.
+    gaps
+        The events of bridged gaps among it.
     """
     single = len(banks) == 1 and rows.sizes[PASSES] == 1
     fresh_key, fresh_order = _by_pass_and_bank(rows.fresh, FRESH_PASS, FRESH_BANK, len(banks), single)
     place_key, place_order = _by_pass_and_bank(rows.place, PLACE_PASS, PLACE_BANK, len(banks), single)
-    event = rows.event
-    gaps = event[event[:, EVENT_KIND] == GAP]
     made = []
     keys = [0] if single else sorted({*_distinct(fresh_key), *_distinct(place_key)})
     for key in keys:

@@ -38,7 +38,7 @@ def begun_later(aligned: Aligned, slot: I64, number: I64) -> I64:
         The streams, and the numbers of the passes in which the samples are.
     """
     later = np.zeros(len(slot), np.int64)
-    begun = _begun(aligned.events)
+    begun = _begun(aligned.restarts)
     if not len(begun):
         return later
     has_begun = np.zeros(len(aligned.anchors), np.bool_)
@@ -61,7 +61,7 @@ def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
     last = int(aligned.anchors[slot, clock.STRETCH]) - later
     if aligned.slots.session[slot] == session:
         return last
-    begun = _begun(aligned.events[aligned.events[:, EVENT_SLOT] == slot])
+    begun = _begun(aligned.restarts[aligned.restarts[:, EVENT_SLOT] == slot])
     sessions = begun[: len(begun) - later, EVENT_SESSION].tolist()
     before = aligned.before
     if before is not None and slot < len(before.session):
@@ -98,8 +98,8 @@ def place_of(tick: TickBeats, slot: int, session: int, restarts: int) -> tuple[i
 
 def restarts_up_to(aligned: Aligned, slot: int, number: int) -> int:
     """Return how often a stream has restarted in the tick up to pass ``number``."""
-    events = aligned.events[aligned.events[:, EVENT_SLOT] == slot]
-    return int(((events[:, EVENT_KIND] == RESTART) & (events[:, EVENT_PASS] <= number)).sum())
+    restarts = aligned.restarts
+    return int(((restarts[:, EVENT_SLOT] == slot) & (restarts[:, EVENT_PASS] <= number)).sum())
 
 
 def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
@@ -120,8 +120,7 @@ def begins(kind: I64, sample: I64, value: I64) -> Bool:
     return begun
 
 
-def _begun(events: I64) -> I64:
-    """Return the events that begin a stretch: a restart that is not behind a gap."""
-    restarts = events[events[:, EVENT_KIND] == RESTART]
+def _begun(restarts: I64) -> I64:
+    """Return the restarts that begin a stretch: those that are not behind a gap."""
     begun: I64 = restarts[begins(*restarts[:, [EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE]].T)]
     return begun
