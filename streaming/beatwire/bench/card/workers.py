@@ -13,6 +13,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.bench.card.gpu_ticks import WARM
 from beatwire.bench.graph import ticks_for
 from beatwire.bench.result import Log, Result
 from beatwire.jit.threads import cores, using
@@ -22,7 +23,7 @@ from beatwire.records import F64
 from beatwire.service.process_tuning import keep_freed_memory
 
 STREAMS, WORKERS = 100_000, 4
-TICKS, WARM = 36, 10
+TICKS = WARM + 20
 WITHIN_S = 300.0  # for all ticks of a worker
 
 
