@@ -67,7 +67,7 @@ def measure(log: Log) -> Iterator[Result]:
             kernels = ", ".join(f"{name} {us:.0f}" for name, us in time_kernels(card, ticks).items() if us >= 1)
             log(f"gpu: {streams} streams, each kernel alone, us: {kernels}")
         yield Result(f"gpu, {streams} streams, whole tick", times.tick_ms, "ms", "one core", cpu_ms)
-    yield from workers.measure(log, times.tick_ms)
+    yield workers.measure(log, streams, times.tick_ms)
     twelve = timed(
         "10,000 streams of 12 leads at 500 Hz", ticks_for(10_000, ticks=WARM + 8, per_tick=1, rate_hz=500.0, leads=12)
     )
@@ -75,6 +75,7 @@ def measure(log: Log) -> Iterator[Result]:
     yield Result(name, twelve.tick_ms, "ms", "duration of the signal", FAST_CHUNK_MS, "<= 1")
     million = timed("1,000,000 streams", multiplied(ticks[: WARM + 5], 10))
     yield Result("gpu, 1,000,000 streams, GPU part", million.gpu_ms, "ms", "duration of the signal", CHUNK_MS, "<= 1")
+    yield workers.measure(log, 1_000_000, million.tick_ms)
     if find_spec("cudf") is None:
         log("gpu: long recording and JSON skipped, cuDF is not installed (pip install 'beatwire[gpu]')")
     else:

@@ -5,7 +5,6 @@ together.
 """
 
 import time
-from collections.abc import Iterator
 from multiprocessing import get_context
 from typing import Any
 
@@ -22,18 +21,18 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import F64
 from beatwire.service.process_tuning import keep_freed_memory
 
-STREAMS, WORKERS = 100_000, 4
+WORKERS = 8  # of two cores each, where there are 16
 TICKS = WARM + 20
 WITHIN_S = 300.0  # for all ticks of a worker
 
 
-def measure(log: Log, one_ms: float) -> Iterator[Result]:
+def measure(log: Log, streams: int, one_ms: float) -> Result:
     """Compare a tick of several workers that share a GPU with that of one, ``one_ms``."""
-    on_gpu_ms = ticks_ms(STREAMS, WORKERS, on_gpu=True)[WARM:]
-    without_ms = ticks_ms(STREAMS, WORKERS, on_gpu=False)[WARM:]
-    log(f"gpu: {STREAMS} streams in {WORKERS} workers without the GPU: {np.median(without_ms):.1f} ms")
-    name = f"gpu, {STREAMS} streams in {WORKERS} workers, whole tick"
-    yield Result(name, float(np.median(on_gpu_ms)), "ms", "one worker", one_ms)
+    on_gpu_ms = ticks_ms(streams, WORKERS, on_gpu=True)[WARM:]
+    without_ms = ticks_ms(streams, WORKERS, on_gpu=False)[WARM:]
+    log(f"gpu: {streams:,} streams in {WORKERS} workers without the GPU: {np.median(without_ms):.1f} ms")
+    name = f"gpu, {streams:,} streams in {WORKERS} workers, whole tick"
+    return Result(name, float(np.median(on_gpu_ms)), "ms", "one worker", one_ms)
 
 
 def ticks_ms(streams: int, workers: int, *, on_gpu: bool, ticks: int = TICKS) -> F64:
