@@ -28,10 +28,10 @@ from beatwire.records.columns import EVENT_BANK, EVENT_SAMPLE, EVENT_SLOT, EVENT
 from beatwire.records.events import CLOCK
 from beatwire.records.slot_columns import EVENT_ROWS
 
-CELL_S = 0.05
+CELL_S = 0.1
 MORE_S = 0.8  # what may have come when an output is decided: 0.34 s, and 0.4 s of samples before their turn
-LOOKBACK = 16
-MAX_ANCHORS = LOOKBACK + 16  # 16: MORE_S / CELL_S
+LOOKBACK = 8
+MAX_ANCHORS = LOOKBACK + 8  # 8: MORE_S / CELL_S
 COUNT, CELL, STRETCH, FIRST_ANCHOR = range(4)
 OF_ANCHOR = 2
 ANCHOR_COLUMNS = FIRST_ANCHOR + OF_ANCHOR * MAX_ANCHORS
