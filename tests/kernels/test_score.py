@@ -10,8 +10,10 @@ from beatwire.backends.network import embed
 from beatwire.kernels.scores import history, stored_beat
 from beatwire.model.checkpoint import load_model
 from beatwire.records import Terms
-from beatwire.stages.detection.history import Memory, WindowedBeats, terms_of
+from beatwire.stages.detection.history import Memory, WindowedBeats, streams_of, terms_of, usual_scale
 from beatwire.stages.score import BY_HISTORY, BY_POPULATION, SCORE_HORIZON_S, score_terms
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 MODEL = load_model()
 RATE_HZ = 1000.0
@@ -166,6 +168,23 @@ def test_the_usual_amplitude_equals_that_of_a_slow_version() -> None:
         scale[b] = beats.amplitude[b] / sizes[(len(sizes) - 1) // 2]
     latent, _ = embed(MODEL.network, beats.windows, scale)
     np.testing.assert_allclose(latent, terms.latent, rtol=1e-4, atol=1e-4)
+
+
+@given(st.floats(10.01, 1e7), st.integers(1, 19), st.integers(0, 99))
+@example(64.0, 19, 0)
+@example(128.5, 3, 1)
+@settings(deadline=None)
+def test_sizes_from_before_a_pause_of_ten_seconds_are_not_usual_however_long_it_is(
+    pause_s: float, before: int, seed: int
+) -> None:
+    beats = some_beats(seed, slots=1, each=20)
+    beats = replace(beats, restart=np.arange(20) == 0, amplitude=np.where(np.arange(20) < before, 1.0, 7.0))
+    beats = replace(beats, amplitude=beats.amplitude.astype(np.float32))
+    later = replace(beats, time_s=beats.time_s + pause_s * (np.arange(20) >= before))
+    memory = Memory()
+    memory.grow(1)
+    scale = usual_scale(memory, later, 20, streams_of(later.slot))
+    np.testing.assert_array_equal(scale, np.ones(20, np.float32))
 
 
 def test_the_first_beats_of_a_stream_are_scored_by_the_population() -> None:

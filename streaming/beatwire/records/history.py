@@ -36,12 +36,14 @@ class TimedBeats(NamedTuple):
 class SizeHistory(NamedTuple):
     """The sizes of each slot's last beats, in any order.
 
-    time_s  float64 [slots, SIZES]
-    rr_s    float32 [slots, SIZES]  0: unknown
-    size    float32 [slots, SIZES]  NaN: no beat
+    last  int64 [slots]           when the last beat with a size was, in ``1 / TICKS`` of a second
+    time  int16 [slots, SIZES]    the same of each, see ``kernels.short_times``
+    rr_s  float32 [slots, SIZES]  0: unknown
+    size  float32 [slots, SIZES]  NaN: no beat
     """
 
-    time_s: F64
+    last: I64
+    time: I16
     rr_s: F32
     size: F32
 

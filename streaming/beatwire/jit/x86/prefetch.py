@@ -182,7 +182,7 @@ def find_usual_size(
     """Prefetch the sizes of the stream's last beats."""
     if runs.run[i] < runs.run[i + 1]:
         slot = beats.slot[runs.order[runs.run[i]]]
-        row_of(history.time_s[slot], history.time_s.shape[1])
+        row_of(history.time[slot], history.time.shape[1])
         row_of(history.rr_s[slot], history.rr_s.shape[1])
         row_of(history.size[slot], history.size.shape[1])
 

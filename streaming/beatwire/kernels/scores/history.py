@@ -32,7 +32,7 @@ from beatwire.kernels.scores.stored_beat import (
     seconds_of,
     tick_of,
 )
-from beatwire.kernels.short_times import shortest, until
+from beatwire.kernels.short_times import SHORT_RANGE, shortest, until
 from beatwire.kernels.team import WIDTH, added, member, most, wait
 from beatwire.records import F32, F64, I16, I64, U8, Bool, Terms
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
@@ -45,6 +45,7 @@ HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
 FEWEST_INTERVALS, FEWEST_REFERENCES = 4, 4
 INFINITE = 3.0e38  # above every size and interval; a float32
 LEAST_SIZE = 1.0e-30  # below every size
+OLDEST = SHORT_RANGE - 1  # the age of no size
 DISTANCE_OFFSET, SPREAD_OFFSET = 0.05, 0.1  # smaller distances and spreads of latents hardly differ from these
 USUAL_SHARE, USUAL_CENTRE = 0.6, 1.0  # how much of its stream's usual error is deducted, and from where on
 SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's distance: 0 nothing, 1 all
@@ -109,21 +110,23 @@ def find_usual_size(
     for k in range(runs.run[i], runs.run[i + 1]):
         b = runs.order[k]
         slot = beats.slot[b]
-        times, rr, sizes = history.time_s[slot], history.rr_s[slot], history.size[slot]
-        now = beats.time_s[b]
+        times, rr, sizes = history.time[slot], history.rr_s[slot], history.size[slot]
+        now = tick_of(beats.time_s[b])
+        late = now - history.last[slot] > SIZES_S * TICKS
         for j in range(member(), SIZES, WIDTH):
-            if beats.restart[b] or (amplitude[b] > 0.0 and times[j] < now - SIZES_S):
+            if beats.restart[b] or (amplitude[b] > 0.0 and (late or until(now, int(times[j])) > SIZES_S * TICKS)):
                 sizes[j] = math.nan
             if amplitude[b] > 0.0 and not sizes[j] > 0.0:
-                times[j] = -math.inf
+                times[j] = shortest(now - OLDEST)
                 rr[j] = -1.0
         wait()
         if amplitude[b] > 0.0 and member() == 0:
             oldest = 0
             for j in range(SIZES):
-                if times[j] < times[oldest]:
+                if until(now, int(times[j])) > until(now, int(times[oldest])):
                     oldest = j
-            times[oldest] = now
+            times[oldest] = shortest(now)
+            history.last[slot] = now
             rr[oldest] = 0.0
             if beats.rr_s[b] > 0.0:
                 rr[oldest] = beats.rr_s[b]

@@ -64,7 +64,8 @@ class Streams(NamedTuple):
 
 def _no_sizes() -> SizeHistory:
     return SizeHistory(
-        time_s=np.zeros((0, SIZES), np.float64),
+        last=np.zeros(0, np.int64),
+        time=np.zeros((0, SIZES), np.int16),
         rr_s=np.zeros((0, SIZES), np.float32),
         size=np.zeros((0, SIZES), np.float32),
     )
