@@ -159,7 +159,7 @@ def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> No
 def test_a_peak_behind_a_long_pause_is_not_compared_with_those_before(pause: int) -> None:
     features, numbers, spans = np.ones(peak_features.FEATURES, np.float32), np.zeros(48), np.full(11, 2500)
     memory = PeakMemory(
-        np.zeros(peak_features.LOG_COLUMNS, np.int64), np.zeros(48, np.int16), np.zeros((48, 6), np.float32)
+        np.zeros(peak_features.LOG_COLUMNS, np.int64), np.zeros(48, np.int16), np.zeros((48, 6), np.uint16)
     )
     peak_history.store_peak(1000, 500, memory, numbers, features)
     peak_history.forget_peaks(3500, spans, memory.log)

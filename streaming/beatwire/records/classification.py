@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I32, I64
+from beatwire.records.arrays import F32, F64, I16, I32, I64, U16
 
 
 class FeatureSettings(NamedTuple):
@@ -28,7 +28,7 @@ class PeakMemory(NamedTuple):
 
     log: I64
     sample: I16
-    past: F32
+    past: U16
 
 
 class PeakScratch(NamedTuple):

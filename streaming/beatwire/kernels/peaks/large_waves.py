@@ -23,9 +23,10 @@ from beatwire.kernels.peaks.peak_features import (
     W22,
     W32,
 )
+from beatwire.kernels.peaks.stored_peak import size_of, width_of
 from beatwire.kernels.short_times import until
 from beatwire.kernels.team import member, wait
-from beatwire.records import F32, I64
+from beatwire.records import F32, I64, U16
 from beatwire.records.classification import Candidate, PeakMemory
 from beatwire.records.columns import (
     PEAK_BESIDE,
@@ -52,20 +53,20 @@ def is_alike(one: float, other: float, most: float) -> bool:
     return one <= most * other and other <= most * one
 
 
-def has_widths(w8: float, w22: float, w32: float, past: F32, most_w8: float, most_w22: float, most_w32: float) -> bool:
+def has_widths(w8: float, w22: float, w32: float, past: U16, most_w8: float, most_w22: float, most_w32: float) -> bool:
     """Return True if the widths of a peak differ from those of a past one by these factors at most."""
     alike: bool = (
-        is_alike(w8, float(past[PAST_W8]), most_w8)
-        and is_alike(w22, float(past[PAST_W22]), most_w22)
-        and is_alike(w32, float(past[PAST_W32]), most_w32)
+        is_alike(w8, width_of(past[PAST_W8]), most_w8)
+        and is_alike(w22, width_of(past[PAST_W22]), most_w22)
+        and is_alike(w32, width_of(past[PAST_W32]), most_w32)
     )
     return alike
 
 
-def are_alike(one: F32, other: F32) -> bool:
+def are_alike(one: U16, other: U16) -> bool:
     """Return True if two past peaks have one height and one shape."""
-    w8, w22, w32 = float(one[PAST_W8]), float(one[PAST_W22]), float(one[PAST_W32])
-    return is_alike(float(one[PAST_HEIGHT]), float(other[PAST_HEIGHT]), ALIKE) and has_widths(
+    w8, w22, w32 = width_of(one[PAST_W8]), width_of(one[PAST_W22]), width_of(one[PAST_W32])
+    return is_alike(size_of(one[PAST_HEIGHT]), size_of(other[PAST_HEIGHT]), ALIKE) and has_widths(
         w8, w22, w32, other, ALIKE_W8, ALIKE_W22, ALIKE_W32
     )
 
@@ -87,7 +88,7 @@ def mark_resembling(peak: I64, features: F32, spans: I64, memory: PeakMemory) ->
         gap = until(c, int(memory.sample[at]))
         if gap > longest:
             break
-        other = float(past[at, PAST_HEIGHT])
+        other = size_of(past[at, PAST_HEIGHT])
         may_be = is_alike(other, height, STEEPEST) or is_alike(other, float(median), STEEPEST)
         found = found or (
             may_be
@@ -119,7 +120,7 @@ def level_of_row(c: int, median: int, spans: I64, memory: PeakMemory) -> int:
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if until(c, int(memory.sample[at])) > longest:
             break
-        highest = max(highest, float(past[at, PAST_HEIGHT]))
+        highest = max(highest, size_of(past[at, PAST_HEIGHT]))
     if highest <= LARGE * median:  # as a rule
         return 0
     newest, count, before, late = -1, 0, 0, 0
@@ -129,7 +130,7 @@ def level_of_row(c: int, median: int, spans: I64, memory: PeakMemory) -> int:
         gap = until(c, int(memory.sample[at]))
         if gap > (ROW + 1) * longest:
             break
-        if past[at, PAST_HEIGHT] < SMALLER * highest:
+        if size_of(past[at, PAST_HEIGHT]) < SMALLER * highest:
             continue
         if newest < 0:
             newest = at
@@ -141,9 +142,13 @@ def level_of_row(c: int, median: int, spans: I64, memory: PeakMemory) -> int:
         count += 1
         if count == ROW:
             break
-    if count < ROW or until(c, int(memory.sample[newest])) > late or past[newest, PAST_HEIGHT] <= LARGE * median:
+    if (
+        count < ROW
+        or until(c, int(memory.sample[newest])) > late
+        or size_of(past[newest, PAST_HEIGHT]) <= LARGE * median
+    ):
         return 0
-    return int(past[newest, PAST_HEIGHT])
+    return int(size_of(past[newest, PAST_HEIGHT]))
 
 
 def behind_row(candidate: Candidate, peak: I64, spans: I64, memory: PeakMemory) -> Candidate:

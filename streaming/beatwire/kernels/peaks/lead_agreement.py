@@ -23,6 +23,7 @@ from beatwire.kernels.peaks.peak_features import (
     TURNED,
 )
 from beatwire.kernels.peaks.peak_history import is_disturbance
+from beatwire.kernels.peaks.stored_peak import NO_SIZE, size_of
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
@@ -72,12 +73,12 @@ def compare_leads(
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if high == MOST_HIGH_PEAKS or until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        other = float(past[at, PAST_HEIGHT])
+        other = size_of(past[at, PAST_HEIGHT])
         if other > 0.5 * level and not is_disturbance(other, height, level):
             high += 1
             for lead in range(leads):
-                if float(past[at, PAST_COLUMNS + lead]) >= 0.0:
-                    usual[lead] += float(past[at, PAST_COLUMNS + lead])
+                if past[at, PAST_COLUMNS + lead] != NO_SIZE:
+                    usual[lead] += size_of(past[at, PAST_COLUMNS + lead])
                     present[lead] += 1.0
     write_neutral(features)
     response_sum = usual_sum = 0.0

@@ -30,6 +30,7 @@ from beatwire.kernels.peaks.peak_features import (
     W8,
 )
 from beatwire.kernels.peaks.peak_history import clear_list
+from beatwire.kernels.peaks.stored_peak import size_of, width_of
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, F64, I64
 from beatwire.records.classification import PeakMemory
@@ -78,7 +79,7 @@ def has_others(c: int, spans: I64, memory: PeakMemory) -> bool:
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        others += memory.past[at, PAST_W8] < MOST_W8
+        others += width_of(memory.past[at, PAST_W8]) < MOST_W8
     return others >= FEWEST_OTHERS
 
 
@@ -108,8 +109,8 @@ def write_window_maxima(c: int, spans: I64, memory: PeakMemory, maxima: F64) -> 
             n += 1
             highest = 0.0
         window = of_peak
-        if past[at, PAST_W8] < MOST_W8:
-            highest = max(highest, float(past[at, PAST_HEIGHT]))
+        if width_of(past[at, PAST_W8]) < MOST_W8:
+            highest = max(highest, size_of(past[at, PAST_HEIGHT]))
     if highest > 0.0:
         maxima[n] = highest
         n += 1

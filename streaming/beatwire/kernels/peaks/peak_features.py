@@ -12,7 +12,7 @@ The state of a lane are three arrays:
     ``PAST_BLOCKS`` blocks.
 ``sample[lane, k % PAST_PEAKS]``, int16
     The sample of peak ``k`` (``kernels.short_times``).
-``past[lane, k % PAST_PEAKS]``, float32 ``[PAST_COLUMNS]``
+``past[lane, k % PAST_PEAKS]``, uint16 ``[PAST_COLUMNS]`` (``kernels.peaks.stored_peak``)
     Peak ``k``: its height, its widths, its valleys and the probability that its classification is wrong; in streams of
     several leads also the response of each lead (``kernels.peaks.lead_agreement``).
 

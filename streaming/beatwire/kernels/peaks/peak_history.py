@@ -9,6 +9,7 @@ but it is no heartbeat to compare with. One member of a team calls these.
 
 from beatwire.kernels.detection.level import TIMES
 from beatwire.kernels.peaks.peak_features import (
+    ABSENT,
     BEFORE_400,
     BEFORE_700,
     BEFORE_HALF,
@@ -55,8 +56,9 @@ from beatwire.kernels.peaks.peak_features import (
     W32_OF_LAST,
     W32_OF_MEDIAN,
 )
+from beatwire.kernels.peaks.stored_peak import NO_SIZE, size_of, stored_size, stored_width, width_of
 from beatwire.kernels.short_times import SHORT_RANGE, shortest, until
-from beatwire.records import F32, F64, I64
+from beatwire.records import F32, F64, I64, U16
 from beatwire.records.classification import PeakMemory
 
 EMPTY = 1e300  # fills a list of ``MEDIAN_SIZE``: above every value whose median is computed
@@ -159,14 +161,14 @@ def compare_with_recent_peaks(
         gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK] or (count == MEDIAN_SIZE and peaks >= RECENT_PEAKS):
             break
-        other = float(past[at, PAST_HEIGHT])
+        other = size_of(past[at, PAST_HEIGHT])
         relative = other / level
         if gap <= spans[MS400]:
             near = max(near, other)
         if is_disturbance(other, height, level):
             continue
         if peaks < RECENT_VALLEYS:
-            valleys[peaks] = float(past[at, PAST_VALLEYS])
+            valleys[peaks] = size_of(past[at, PAST_VALLEYS])
         if peaks < RECENT_PEAKS:
             doubt += min(relative, max(0.0, 1.0 - relative))
         peaks += 1
@@ -194,7 +196,7 @@ def compare_with_recent_peaks(
     features[NOISE_OF_LEVEL] = noise / level
 
 
-def write_last_high_peak(last: int, since_s: float, height: float, past: F32, features: F32) -> None:
+def write_last_high_peak(last: int, since_s: float, height: float, past: U16, features: F32) -> None:
     """Write the features that compare a peak with the last high peak, row ``last`` of ``past``; -1: there is none."""
     features[SINCE_HALF] = NO_PEAK_S
     features[HALF] = 0.0
@@ -202,10 +204,10 @@ def write_last_high_peak(last: int, since_s: float, height: float, past: F32, fe
     if last >= 0:
         row = past[last]
         features[SINCE_HALF] = since_s
-        features[HALF] = float(row[PAST_HEIGHT]) / height
-        features[W8_OF_LAST] = float(features[W8]) / max(LEAST_WIDTH, float(row[PAST_W8]))
-        features[W22_OF_LAST] = float(features[W22]) / max(LEAST_WIDTH, float(row[PAST_W22]))
-        features[W32_OF_LAST] = float(features[W32]) / max(LEAST_WIDTH, float(row[PAST_W32]))
+        features[HALF] = size_of(row[PAST_HEIGHT]) / height
+        features[W8_OF_LAST] = float(features[W8]) / max(LEAST_WIDTH, width_of(row[PAST_W8]))
+        features[W22_OF_LAST] = float(features[W22]) / max(LEAST_WIDTH, width_of(row[PAST_W22]))
+        features[W32_OF_LAST] = float(features[W32]) / max(LEAST_WIDTH, width_of(row[PAST_W32]))
 
 
 def compare_with_all_peaks(
@@ -229,7 +231,7 @@ def compare_with_all_peaks(
         gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             break
-        other = float(past[at, PAST_HEIGHT])
+        other = size_of(past[at, PAST_HEIGHT])
         relative = other / level
         if gap <= spans[MS1500]:
             recent = max(recent, other)
@@ -245,10 +247,10 @@ def compare_with_all_peaks(
         if relative > 0.5:
             high_peaks += 1
             if widths < MEDIAN_SIZE:
-                numbers[widths] = float(past[at, PAST_W32])
+                numbers[widths] = width_of(past[at, PAST_W32])
                 widths += 1
     features[SINCE_THIRD] = since_third / rate if last_third >= 0 else NO_PEAK_S
-    features[THIRD] = float(past[last_third, PAST_HEIGHT]) / height if last_third >= 0 else 0.0
+    features[THIRD] = size_of(past[last_third, PAST_HEIGHT]) / height if last_third >= 0 else 0.0
     features[MIDDLING] = float(middling)
     features[PEAKS] = float(peaks)
     features[HALVES] = float(high_peaks)
@@ -279,14 +281,15 @@ def store_peak(c: int, height: int, memory: PeakMemory, numbers: F64, features: 
     log, past = memory.log, memory.past
     place = int(log[PEAK_COUNT]) % PAST_PEAKS
     row = past[place]
-    row[PAST_HEIGHT] = height
-    row[PAST_W8] = features[W8]
-    row[PAST_W22] = features[W22]
-    row[PAST_W32] = features[W32]
+    row[PAST_HEIGHT] = stored_size(height)
+    row[PAST_W8] = stored_width(float(features[W8]))
+    row[PAST_W22] = stored_width(float(features[W22]))
+    row[PAST_W32] = stored_width(float(features[W32]))
     left, right = float(features[VALLEY_LEFT]), float(features[VALLEY_RIGHT])
-    row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
+    row[PAST_VALLEYS] = stored_size(int(1.0 * height * left + 1.0 * height * right + 0.5))
     for lead in range(past.shape[1] - PAST_COLUMNS):
-        row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
+        response = numbers[LEAD_RESPONSES + lead]
+        row[PAST_COLUMNS + lead] = NO_SIZE if response == ABSENT else stored_size(int(response))
     memory.sample[place] = shortest(c)
     log[LAST_PEAK] = c
     log[PEAK_COUNT] += 1

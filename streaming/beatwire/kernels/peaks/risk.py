@@ -6,6 +6,7 @@ State: the risks of the past peaks of a lane (``kernels.peaks.peak_features``)
 """
 
 from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_PEAKS, PAST_RISK, PEAK_COUNT
+from beatwire.kernels.peaks.stored_peak import RISK_PARTS, stored_risk
 from beatwire.kernels.short_times import until
 from beatwire.records import F64, I64
 from beatwire.records.classification import PeakMemory
@@ -15,7 +16,8 @@ LOGIT_RANGE = 8.0  # the table of probabilities ends at plus and minus this logi
 
 def store_risk(logit: float, probability: F64, memory: PeakMemory) -> None:
     """Store the risk of the peak that was stored last."""
-    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = risk_of(logit, probability)
+    place = (int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS
+    memory.past[place, PAST_RISK] = stored_risk(risk_of(logit, probability))
 
 
 def risk_of(logit: float, probability: F64) -> float:
@@ -26,14 +28,14 @@ def risk_of(logit: float, probability: F64) -> float:
 
 def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
     """Return the sum of the risks of the peaks in the ten seconds up to sample ``c``."""
-    total, count = 0.0, int(memory.log[PEAK_COUNT])
+    total, count = 0, int(memory.log[PEAK_COUNT])
     at = count % PAST_PEAKS
     for _ in range(min(PAST_PEAKS, count)):
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        total += float(memory.past[at, PAST_RISK])
-    return total
+        total += int(memory.past[at, PAST_RISK])
+    return total / RISK_PARTS
 
 
 def beat_probability(logit: float, probability: F64) -> float:

@@ -11,6 +11,7 @@ the silence (``kernels.alerts.resized_waves``). P waves of a heart that stands s
 
 from beatwire.kernels.peaks.large_waves import has_widths
 from beatwire.kernels.peaks.peak_features import LOOKBACK, PAST_HEIGHT, PAST_PEAKS, PEAK_COUNT, SPAN_S, W8, W22, W32
+from beatwire.kernels.peaks.stored_peak import size_of
 from beatwire.kernels.short_times import until
 from beatwire.records import F32, I64
 from beatwire.records.classification import PeakMemory
@@ -35,7 +36,7 @@ def is_overdue(c: int, height: int, level: int, spans: I64, memory: PeakMemory) 
         gap = until(c, int(memory.sample[at]))
         if gap > spans[LOOKBACK]:
             return False
-        if HIGH * past[at, PAST_HEIGHT] > level:
+        if HIGH * size_of(past[at, PAST_HEIGHT]) > level:
             return gap >= earliest
     return False
 
@@ -63,7 +64,7 @@ def mark_shrunk(peak: I64, level: int, features: F32, spans: I64, memory: PeakMe
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if compared == COMPARED or until(c, int(memory.sample[at])) > spans[LOOKBACK]:
             break
-        if HIGH * past[at, PAST_HEIGHT] <= level:
+        if HIGH * size_of(past[at, PAST_HEIGHT]) <= level:
             continue
         compared += 1
         alike += int(has_widths(w8, w22, w32, past[at], ALIKE_W8, ALIKE_W22, ALIKE_W32))

@@ -126,5 +126,5 @@ def _grown(state: State, bank: Bank, lanes: int) -> PeakMemory:
     return PeakMemory(
         grown(None if old is None else old.log, (lanes, LOG_COLUMNS), np.int64),
         grown(None if old is None else old.sample, (lanes, PAST_PEAKS), np.int16),
-        grown(None if old is None else old.past, (lanes, PAST_PEAKS, past_columns(bank.leads)), np.float32),
+        grown(None if old is None else old.past, (lanes, PAST_PEAKS, past_columns(bank.leads)), np.uint16),
     )

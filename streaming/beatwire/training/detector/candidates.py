@@ -126,7 +126,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     memory = PeakMemory(
         np.zeros(peak_features.LOG_COLUMNS, np.int64),
         np.zeros(peak_features.PAST_PEAKS, np.int16),
-        np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.float32),
+        np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.uint16),
     )
     stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
