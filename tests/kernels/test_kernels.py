@@ -85,7 +85,7 @@ def messages() -> list[list[bytes]]:
             x = samples[:, a:b].copy()
             wrong = rng.random() if a > 4 * rate_hz and seconds < 60 else 1.0
             if wrong < 0.2:
-                x[0, 1::5] = -32768
+                x[:, 1::5] = -32768
             if wrong > 0.05:
                 queue.append(signal.chunk(a, b, samples=x, lead_off=int(wrong < 0.15) * 2 ** (leads - 1)))
             if 0.15 < wrong < 0.25:
