@@ -6,11 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 from beatwire.offline.analyze import Analysis, analyze
+from beatwire.offline.feed import Feed
+from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.recordings.synthetic.rhythm import ASYSTOLE, Event
 from beatwire.stages.support.holes import longest_hole
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import Run, Signal, assert_equal, cut, run_graph
 
@@ -115,6 +117,33 @@ def test_holes_are_filled_in_the_same_way_in_every_cut_whether_skipped_or_withou
         edges = np.flatnonzero(np.diff(given, prepend=False, append=False)).reshape(-1, 2) + a
         skipped += [signal.chunk(c, d) for c, d in edges.tolist()] if rng.random() < 0.5 else [signal.chunk(a, b)]
     assert_equal(until_last(run_graph([[chunk] for chunk in skipped])), until_last(in_one))
+
+
+@settings(max_examples=draws(15), deadline=None)
+@given(
+    rate_hz=st.sampled_from((62.5, 128.0, 250.0, 360.0)), leads=st.integers(1, 3),
+    mains_hz=st.sampled_from([49.9, 60.0]), size_mv=st.sampled_from([0.0, 0.3, 1.0]), apart_s=st.floats(0.1, 3.0),
+    end=st.integers(0, 40), draw=st.integers(0, 10**6),
+)  # fmt: skip
+@example(128.0, 2, 60.0, 1.0, 1.0, 9, 0)
+def test_a_recording_with_holes_and_gaps_in_hum_is_the_same_in_pieces(
+    rate_hz: float, leads: int, mains_hz: float, size_mv: float, apart_s: float, end: int, draw: int
+) -> None:
+    """It ends in ``end`` samples without a value, 0.2 s after a beat."""
+    rng, person = np.random.default_rng(draw), heart(1, rate_hz, leads)
+    recording, n = person.recording, int(person.beats[-2] + 0.2 * rate_hz) + end
+    hum = size_mv * 1000 / recording.uv_per_unit * np.sin(2 * np.pi * mains_hz / rate_hz * np.arange(n))
+    samples, at = np.round(recording.samples[:, :n] + hum).astype(np.int16), round(rate_hz)
+    while at < n - 2:
+        lead, size = int(rng.integers(-1, leads)), round(rate_hz * rng.choice([0.01, 0.02, 0.04, 0.1, 0.2, 0.3]))
+        samples[slice(None) if lead < 0 else lead, at : at + size] = NO_VALUE
+        at += size + 1 + int(rng.exponential(apart_s * rate_hz))
+    samples[:, n - end :] = NO_VALUE
+    right = analyze(replace(recording, samples=samples)).beats
+    feed = Feed(Settings(), "analyze", rate_hz, recording.leads, recording.uv_per_unit, timed=False)
+    pieces = [feed.push(samples[:, a:b])[0] for a, b in cut(n, rng, round(3 * rate_hz))] + [feed.finish()[0]]
+    for name in ("sample", "expected_errors"):
+        np.testing.assert_array_equal(np.concatenate([piece[name] for piece in pieces]), right[name], name)
 
 
 def until_last(run: Run) -> Run:

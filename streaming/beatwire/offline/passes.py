@@ -59,19 +59,19 @@ def passes(
     n
         Samples of the recording.
     held : int16 [leads, h]
-        The samples held after its end, in the memory of the backend; they form a pass of their own.
+        The samples held after its end, in the memory of the backend; they form a pass of their own. If they are clean,
+        a bridged gap before them is among them.
     pass_samples
         Samples of a lane in a pass; more than in any bridged gap.
     is_clean
         Hum was taken out of the samples, and holes were filled in.
     """
     number, position = 0, shards.base
-    # If the recording ends in a gap, the held samples are a run of their own, and the gap belongs to their pass.
-    last = n if coverage.run[-1, 0] < n or len(coverage.run) == 1 else int(coverage.run[-2, 1])
+    last, after = coverage.until_held(n), SamplesInPlace(held, int(coverage.run[-1, 1]) - held.shape[1])
     while (position < shards.stop).any():
         next_position = np.minimum(out_of_gaps(coverage.gap, position + pass_samples, 0), last)
         until = np.minimum(np.where(position < last, next_position, shards.stop), shards.stop)
-        for samples, selected in ((source, position < last), (SamplesInPlace(held, n), position >= last)):
+        for samples, selected in ((source, position < last), (after, position >= last)):
             lane = np.flatnonzero(selected & (position < until))
             if len(lane):
                 start, stop = position[lane], until[lane]

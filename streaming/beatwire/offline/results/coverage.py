@@ -52,6 +52,10 @@ class Coverage:
         """Bridged gaps: int64 [g, 2], first and last + 1 sample."""
         return self.event[self.event[:, 0] == GAP, 1:]
 
+    def until_held(self, n: int) -> int:
+        """Return the end of the last run before the samples held after ``n``: if it ends in a gap, that is theirs."""
+        return n if self.run[-1, 0] < n or len(self.run) == 1 else int(self.run[-2, 1])
+
     @property
     def counts(self) -> dict[str, int]:
         """Number of bridged gaps and holes, of restarts, and of lost samples, as align counts them."""
@@ -128,7 +132,7 @@ def without_holes(
 ) -> tuple[Any, I16, bool]:
     """Return a recording and what is held after it with its holes filled in, and its hum taken out, as in rings.
 
-    If there is no hole they are the same arrays, and False.
+    A bridged gap before what is held belongs to that. If there is no hole they are the same arrays, and False.
     """
     if samples.shape[1] == 0 or _minimum(samples) != NO_VALUE:
         return samples, held, False
@@ -137,7 +141,7 @@ def without_holes(
     cpu.kernels.bridge_recording(len(whole), np.ascontiguousarray(coverage.gap), whole)
     for first, stop in coverage.segment.tolist():
         take_out_hum(whole[None], stop, rate_hz, uv_per_unit, first=first, hole=hole)
-    return whole[:, :n], whole[:, n:-1], True
+    return whole[:, :n], whole[:, coverage.until_held(n) : -1], True
 
 
 def _runs(samples: Any, held: int) -> I64:
