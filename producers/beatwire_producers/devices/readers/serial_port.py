@@ -24,6 +24,7 @@ from serial.tools.list_ports import comports
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.readers.serial_damage import Rising
 from beatwire_producers.devices.readers.serial_lines import OFF, Lines, has_names, is_row
+from beatwire_producers.devices.readers.serial_lost import EvenClock
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
 from beatwire_producers.devices.turns import Turns
@@ -64,6 +65,7 @@ class SerialReader:
         self._clock: tuple[int, float] | None = None  # column, and its units per second
         self._parts: tuple[int, float] | None = None  # the same of the parts of its seconds
         self._count: int | None = None
+        self._even: EvenClock | None = None  # where no count shows which lines are lost
         self._turns = Turns()
         self._cells = 1  # of a line
         self._rising: dict[int, Rising] = {}  # of the columns that place lines, the first of which does
@@ -124,6 +126,9 @@ class SerialReader:
         for k in (roles.count, roles.clock):
             if k is not None:
                 self._place_by(where, table, k, is_count=k == roles.count)
+        self._even = None
+        if self._clock is not None and self._count is None:
+            self._even = EvenClock(table.columns[self._clock[0]], self._clock[1])
         try:
             scales = {stated_uv(table.unit(k), names[k]) for k in self._leads} if options.uv is None else {options.uv}
         except ValueError as error:
@@ -213,6 +218,11 @@ class SerialReader:
             values, off = values[is_sample], off[is_sample]
         if not len(values):
             return
+        if self._even is not None and self._clock is not None:
+            values, is_lost = self._even.with_lost(values, self._clock[0])
+            for k in self._leads:
+                values[is_lost, k] = np.nan
+            off = np.insert(off, np.flatnonzero(is_lost) - np.arange(int(is_lost.sum())), False)
         samples = values[:, self._leads]
         samples[np.abs(samples) >= _MOST] = np.nan
         if bool((samples == np.rint(samples)).all()):
