@@ -11,11 +11,8 @@ clock that is slow. Longer holes are left to the places of packets.
 import numpy as np
 from beatwire.records import F64, I64, Bool
 
-_LONG, _EVEN, _USUAL = (
-    1.6,
-    0.35,
-    0.98,
-)  # steps: of a lost line; about the usual one; their share of a clock that is even
+_LONG = 1.6  # usual steps: a line is lost
+_EVEN, _USUAL = 0.35, 0.98  # an even clock: so near to the usual step, in steps, are so many of them
 _MOST_S = 0.1  # of lines that are missing at once
 
 
