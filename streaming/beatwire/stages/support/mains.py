@@ -31,7 +31,7 @@ def hum_filter_for(rate_hz: float, hole: int = 0) -> HumFilter:
 
     >>> [hum_filter_for(rate_hz, 10).tables.shape for rate_hz in (110.0, 128.0, 250.0, 1000.0)]
     [(2, 44), (4, 64), (4, 100), (4, 400)]
-    >>> hum_filter_for(100.0, 10).tables.any()
+    >>> bool(hum_filter_for(100.0, 10).tables.any())
     False
     """
     resolved_hz = mains_hz(rate_hz)
