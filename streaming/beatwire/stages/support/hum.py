@@ -7,12 +7,13 @@ A window is the ``SPANS`` spans that must be one sine, about 2.4 s. Windows are 
 each is measured alone: what is said of a stream does not depend on how it was cut.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.intake.converter import FAR_NANOVOLTS, FAR_UNITS
+from beatwire.kernels.intake.converter import limit_of
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.intake.hum import SPANS
 from beatwire.kernels.intake.sines import FINE, LAG
@@ -142,7 +143,7 @@ def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
     sine = sines[:, :, (SPANS - 1) % LAG].swapaxes(0, 1)
     amplitude = np.hypot(sine[..., HUM_RE], sine[..., HUM_IM]) / FINE
     lowest, highest = windows.min(axis=2), windows.max(axis=2)
-    far = min(FAR_UNITS, FAR_NANOVOLTS / (1000 * uv_per_unit)) if uv_per_unit > 0 else FAR_UNITS
+    far = limit_of(math.floor(1000.0 * uv_per_unit + 0.5))
     limited = (sine[..., HUM_OF] == 0) & ((highest >= far) | (lowest <= -far))
     if limited.any():
         halves = take_out_hum(windows[limited][:, None] // np.int16(2), windows.shape[2], rate_hz, 0.0)
