@@ -84,27 +84,26 @@ class TickTimes:
     up_bytes: float
 
 
-def time_ticks(card: TimedCard, ticks: Iterable[RawTick], warm: int = WARM) -> TickTimes:
-    """Run ticks through a new graph on a card; the first ``warm`` are not counted."""
+def time_ticks(card: TimedCard, ticks: Iterable[RawTick]) -> TickTimes:
+    """Run ticks through a new graph on a card; the first ``WARM`` are not counted."""
     pipeline = Pipeline(Settings(), CudaBackend(card, "bench"))
     beats: list[int] = []
     pipeline.subscribe(pipeline.gathered, lambda found: beats.append(len(found.slot)))
-    gpu_ms, tick_ms, allocations_before, count = [], [], 0, 0
+    gpu_ms, tick_ms, allocations_before = [], [], 0
     for number, tick in enumerate(ticks):
-        count = number + 1
-        if number == warm:
+        if number == WARM:
             allocations_before, card.up_bytes = card.memory.allocations, 0
         begin = time.perf_counter()
         pipeline.emit(tick)
         tick_ms.append(1000 * (time.perf_counter() - begin))
         gpu_ms.append(card.tick_ms())
     return TickTimes(
-        gpu_ms=float(np.median(gpu_ms[warm:])),
-        tick_ms=float(np.median(tick_ms[warm:])),
-        beats=float(np.median(beats[warm:])),
+        gpu_ms=float(np.median(gpu_ms[WARM:])),
+        tick_ms=float(np.median(tick_ms[WARM:])),
+        beats=float(np.median(beats[WARM:])),
         held_bytes=card.memory.current_bytes,
         allocations=card.memory.allocations - allocations_before,
-        up_bytes=card.up_bytes / max(1, count - warm),
+        up_bytes=card.up_bytes / max(1, len(tick_ms) - WARM),
     )
 
 
