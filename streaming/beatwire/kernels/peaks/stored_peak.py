@@ -22,7 +22,7 @@ def stored_size(size: int) -> int:
     shift = 0
     while size >> shift >= SIZES << STRIDE:
         shift += STRIDE
-    while size >> shift >= SIZES:  # one less, as it is rounded
+    while size >> shift >= SIZES:  # rounding may add one, which still fits
         shift += 1
     return shift << SIZE_BITS | (size + ((1 << shift) >> 1)) >> shift
 
