@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from beatwire.backends import cards
 from beatwire.bench.result import Result, short
 from beatwire.errors import UserError
 
@@ -98,10 +99,13 @@ def commit() -> str:
 
 
 def machine() -> str:
-    """Return number and name of this machine's processors."""
+    """Return number of this machine's processors, and their name or that of its cards."""
     names = [
         line.partition(":")[2].strip() for line in _text("/proc/cpuinfo").splitlines() if line.startswith("model name")
     ]
+    found = cards.cards(cards.driver_of())
+    if found:
+        return f"{os.cpu_count()} cores beside {len(found)} {found[0].name}"
     return f"{os.cpu_count()} cores of {names[0] if names else platform.processor() or platform.machine()}"
 
 

@@ -40,12 +40,14 @@ class Coverage:
     hole      [h, 2]   first and last + 1 sample of a hole in a run
     segment   [s, 2]   first and last + 1 sample of a stretch whose gaps are bridged
     event     [e, 3]   kind (RESTART or GAP), sample, value, as align emits them
+    complete  True: every lead has a value at every sample
     """
 
     run: I64
     hole: I64
     segment: I64
     event: I64
+    complete: bool = False
 
     @property
     def gap(self) -> I64:
@@ -111,7 +113,9 @@ def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
     >>> found.segment.tolist(), found.gap.tolist(), found.hole.tolist()
     ([[0, 6], [9, 12]], [[3, 5]], [[1, 2]])
     """
-    run = _runs(samples, held)
+    n = samples.shape[1]
+    complete = n == 0 or _minimum(samples) != NO_VALUE
+    run = np.array([[0, n + held]], np.int64) if complete else _runs(samples, held)
     first = int(run[0, 0])
     gap = np.stack([run[:-1, 1], run[1:, 0]], axis=1)
     short = gap[:, 1] - gap[:, 0] <= hole
@@ -124,7 +128,7 @@ def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
     event[:, 2] = np.where(ends, gap[:, 0], gap[:, 1])
     start = [(RESTART, 0, -1)] + ([(RESTART, first, 0)] if first else [])
     segment = np.stack([np.concatenate([[first], gap[ends, 1]]), np.concatenate([gap[ends, 0], [run[-1, 1]]])], axis=1)
-    return Coverage(run, holes, segment, np.concatenate([np.array(start, np.int64), event]))
+    return Coverage(run, holes, segment, np.concatenate([np.array(start, np.int64), event]), complete)
 
 
 def without_holes(
@@ -134,7 +138,7 @@ def without_holes(
 
     A bridged gap before what is held belongs to that. If there is no hole they are the same arrays, and False.
     """
-    if samples.shape[1] == 0 or _minimum(samples) != NO_VALUE:
+    if coverage.complete:
         return samples, held, False
     n, end = samples.shape[1], np.full((len(samples), 1), NO_VALUE, np.int16)
     whole = np.concatenate([host_array(samples), held, end], axis=1)
@@ -147,8 +151,6 @@ def without_holes(
 def _runs(samples: Any, held: int) -> I64:
     """Return the runs, int64 [r, 2]; the samples held after the end belong to the last one."""
     n, xp = samples.shape[1], array_module(samples)
-    if n == 0 or _minimum(samples) != NO_VALUE:
-        return np.array([[0, n + held]], np.int64)
     valid = (samples != NO_VALUE).any(axis=0)
     changed = host_array(xp.flatnonzero(valid[1:] != valid[:-1])) + 1
     edges: list[Any] = [np.zeros(int(valid[0]), np.int64), changed, np.full(1 - int(valid[-1]), n), [n + held]]
