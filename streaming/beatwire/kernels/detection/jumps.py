@@ -120,6 +120,20 @@ def judge_jump(ring: I16, base: int, s: int, jump: int, last: int, after: int, l
     return seen == s + after and others <= most, seen if early <= most_before else s - 1
 
 
+def stands_alone(ring: I16, base: int, begin: int, end: int, last: int, after: int, limit: int, early: bool) -> bool:
+    """Return True if a jump at the samples ``[begin, end)`` stands alone; with ``early``: or does by what is known.
+
+    Samples up to ``last`` are known. All members call it.
+    """
+    found = 0
+    for s in range(begin + member(), end, WIDTH):
+        jump = difference(ring, base, s)
+        if abs(jump) > limit:
+            alone, seen = judge_jump(ring, base, s, jump, last, after, limit)
+            found = max(found, int(alone or (early and seen >= s)))
+    return bool(most(found) > 0)
+
+
 def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: int, limit: int, r: I32) -> None:
     """Take the jumps out of the responses ``r[:n]`` of a lead, the first of which is of sample ``first``.
 
@@ -139,7 +153,9 @@ def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: i
     begin = max(base + 1, first - half + 1 - behind)
     while begin < stop:
         end = min(stop, begin + PIECE)
-        if has_jump(ring, base, begin - 1, end - begin + 1, limit) and member() == 0:
+        some = has_jump(ring, base, begin - 1, end - begin + 1, limit)
+        some = some and stands_alone(ring, base, begin, end, stop - 1, after, limit, True)
+        if some and member() == 0:
             for s in range(begin, end):
                 jump = difference(ring, base, s)
                 if abs(jump) <= limit:
@@ -149,7 +165,8 @@ def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: i
                     continue
                 for q in range(max(base + 1, s - before), min(s + behind + 1, stop)):
                     part, step = difference(ring, base, q), 0  # step: the response to one at q, a sum of taps
-                    for k in range(half, -half, -1):
+                    lowest = -half if alone else max(-half, q + half - seen - 1)  # later responses depend on more
+                    for k in range(half, lowest, -1):
                         step += int(taps[abs(k)])
                         last = q - k + half  # the last sample that the response depends on
                         taken = alone if last >= s + after else s <= last <= seen
@@ -166,9 +183,10 @@ def take_out_steps(ring: I16, jumps: I64, base: int, first: int, n: int, samples
     """
     limit, after = int(jumps[JUMP_LIMIT]), int(jumps[JUMP_AFTER])
     before, behind = beside_jump(after)
+    begin, stop, offset = max(base, first), first + n, 0
     wait()
-    if member() == 0:
-        begin, stop, offset = max(base, first), first + n, 0
+    some = stands_alone(ring, base, begin + 1 - behind, stop + before, stop + before + after, after, limit, False)
+    if some and member() == 0:
         done = begin
         for s in range(begin + 1 - behind, stop + before):
             jump = difference(ring, base, s)
