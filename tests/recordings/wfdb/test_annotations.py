@@ -12,7 +12,7 @@ from beatwire.errors import UserError
 from beatwire.evaluation.records import read_annotated
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.recordings.wfdb.annotations import checked_ending
+from beatwire.recordings.wfdb.annotations import checked_ending, read_annotations
 from beatwire.report.annotations import annotations_of
 from beatwire.training.vae.dataset import read_subjects
 from draws import draws
@@ -87,3 +87,38 @@ def test_an_ending_without_files_and_one_that_cannot_be_an_ending_are_one_error(
             checked_ending(ending)
     with pytest.raises(UserError, match=r"--annotations: expected annotations of synthetic in files \.qrs"):
         annotations_of("synthetic", read_recording("synthetic:seconds=5"), print, "qrs")
+
+
+def annotation_words(at: list[int]) -> bytes:
+    """Return annotations, each with a text, in the words of an annotation file: its end mark is behind them."""
+    written, before = b"", 0
+    for now in at:
+        if 0 <= now - before < 1024:
+            written += (1 << 10 | now - before).to_bytes(2, "little")
+        else:
+            high, low = divmod((now - before) & 0xFFFFFFFF, 1 << 16)
+            written += b"".join(word.to_bytes(2, "little") for word in (59 << 10, high, low, 1 << 10))
+        written += (63 << 10 | 3).to_bytes(2, "little") + b"(N\0\0"
+        before = now
+    return written + b"\0\0"
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    steps=st.lists(st.integers(-700, 5000), min_size=1, max_size=30), cut=st.integers(0, 20),
+    more=st.sampled_from([b"", b"\0\0", b"\1\4", b"\0\0\0\0\1\4\0\0"]),
+)  # fmt: skip
+def test_annotations_come_in_the_order_of_time_and_all_of_them_or_none(
+    steps: list[int], cut: int, more: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    record = tmp_path_factory.getbasetemp() / f"n{next(NUMBER)}"
+    at = np.cumsum([25_000, *steps]).tolist()
+    content = annotation_words(at) + more
+    record.with_suffix(".atr").write_bytes(content[: len(content) - cut])
+    if cut <= len(more) and not any(more[: len(more) - cut]):
+        found = read_annotations(record, 250.0)
+        assert found.at.tolist() == sorted(at)
+        assert [note.rstrip("\0") for note in found.note] == ["(N"] * len(at)
+    else:
+        with pytest.raises(UserError, match=rf"{record.name}\.atr: expected .* end mark"):
+            read_annotations(record, 250.0)

@@ -15,6 +15,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.wfdb.header import DEFAULT_HZ, read_header
 from beatwire.records import I64
 
+_SKIP, _AUX = 59, 63  # kinds of words: two words follow, which are an interval; so many letters follow
 ENDING = "atr"  # of the reference annotations of PhysioNet
 
 
@@ -72,7 +73,7 @@ def beats_within(record: Path, at: I64, samples: int, ending: str = ENDING) -> I
 
 
 def read_annotations(record: Path, rate_hz: float, ending: str = ENDING) -> Annotations:
-    """Read the annotation file of a record.
+    """Read the annotation file of a record; annotations that are not in the order of time are put in order.
 
     Parameters
     ----------
@@ -86,13 +87,14 @@ def read_annotations(record: Path, rate_hz: float, ending: str = ENDING) -> Anno
     Raises
     ------
     UserError
-        There is no such file, or it is damaged.
+        There is no such file, or it is damaged or cut off.
     """
     import wfdb
 
     path = annotation_file(record, ending)
     if not path.is_file():
         raise UserError(f"{path.name}: expected WFDB annotations; there is no such file")
+    _check_end(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -105,4 +107,19 @@ def read_annotations(record: Path, rate_hz: float, ending: str = ENDING) -> Anno
     at = np.asarray(found.sample, np.int64)
     if clock_hz != rate_hz:
         at = np.rint(at * (rate_hz / clock_hz)).astype(np.int64)
-    return Annotations(at, [str(s) for s in found.symbol], [str(note) for note in found.aux_note])
+    order = np.argsort(at, kind="stable")
+    return Annotations(at[order], [str(found.symbol[k]) for k in order], [str(found.aux_note[k]) for k in order])
+
+
+def _check_end(path: Path) -> None:
+    """Raise UserError if an annotation file is cut off before its end mark, or holds others behind it."""
+    content = path.read_bytes()
+    words, at = np.frombuffer(content, "<u2", len(content) // 2).tolist(), 0
+    while at < len(words) and words[at]:
+        kind, number = words[at] >> 10, words[at] & 1023
+        at += {_SKIP: 3, _AUX: 1 + (number + 1) // 2}.get(kind, 1)
+    if at >= len(words):
+        raise UserError(f"{path.name}: expected annotations and their end mark; it is cut off at byte {len(content)}")
+    if any(content[2 * at :]):
+        got = f"{len(content) - 2 * at - 2} more bytes"
+        raise UserError(f"{path.name}: expected nothing behind the end mark at byte {2 * at}; got {got}")

@@ -6,6 +6,7 @@ in order is summed up: the sums are compared with the checksums of the header.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ class SignalFile:
     Raises
     ------
     UserError
-        The file does not exist, is shorter than its header states, or has a format that does not exist.
+        The file does not exist, is shorter than its header states, has a format that does not exist, or signals with
+        several formats or offsets.
     """
 
     def __init__(self, record: str, path: Path, lines: Sequence[SignalLine], frames: int | None) -> None:
@@ -61,6 +63,9 @@ class SignalFile:
         if self.format not in FORMATS or any(line.format != self.format for line in lines):
             got = ", ".join(dict.fromkeys(line.format for line in lines))
             raise UserError(f"{path.name}: expected one of the formats {', '.join(FORMATS)}; got {got}")
+        if any(line.offset not in (0, self.offset) for line in lines):
+            got = ", ".join(str(offset) for offset in dict.fromkeys(line.offset for line in lines))
+            raise UserError(f"{path.name}: expected one offset of the first sample for all its signals; got {got}")
         if not path.is_file():
             raise UserError(f"{record}: expected {path.name} beside its header; there is none")
         with path.open("rb") as file:
@@ -165,6 +170,18 @@ class SignalFile:
         except soundfile.LibsndfileError as error:
             raise UserError(f"{self.path.name}: expected a FLAC file; {error.error_string}") from None
 
+    @staticmethod
+    def _flac_into(file: Any, first: int, values: Any) -> int:
+        """Read samples from ``first`` on into an array; return how many could be read."""
+        import soundfile
+
+        count = 0
+        with suppress(soundfile.LibsndfileError):
+            file.seek(first)
+            for begin in range(0, len(values), _FLAC_FRAMES):
+                count += len(file.read(out=values[begin : begin + _FLAC_FRAMES]))
+        return count
+
     def _read_flac(self, first: int, last: int) -> Any:
         width = self.widths[0]
         total = (last - first) * width
@@ -174,10 +191,9 @@ class SignalFile:
             if bits > _FLAC[self.format]:
                 got = f"{bits} bits"
                 raise UserError(f"{self.path.name}: expected at most {_FLAC[self.format]} bits a sample; got {got}")
-            file.seek(self.offset + first * width)
-            for begin in range(0, total, _FLAC_FRAMES):
-                part = values[begin : begin + _FLAC_FRAMES]
-                file.read(out=part)
+            if self._flac_into(file, self.offset + first * width, values) < total:
+                got = f"{self.path.stat().st_size} bytes, which are damaged or cut off"
+                raise UserError(f"{self.path.name}: expected {total} FLAC samples from {first * width}; got {got}")
         values >>= 32 - bits  # soundfile puts the highest bit first
         return values.reshape(-1, width, len(self.widths)).transpose(0, 2, 1).reshape(last - first, self.width)
 

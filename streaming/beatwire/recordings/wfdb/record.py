@@ -65,21 +65,24 @@ class _Segment:
         self.files: list[SignalFile] = []
         self._places: dict[int, tuple[SignalFile, int]] = {}  # of a signal: its file, and its first column there
         stated = frames if header.frames is None else header.frames
-        held: list[int] = []
+        held: dict[str, int] = {}
         self.notes: tuple[str, ...] = ()
         for name, rows in groups.items():
             if name == "~":
                 continue
             file = SignalFile(header.path.stem, beside(header.path, name), [header.signals[k] for k in rows], stated)
             self.files.append(file)
-            held.append(file.frames)
+            held[name] = file.frames
             if file.held > file.frames + _LONGER_S * rate_hz:
                 self.notes += (f"its header states {file.frames} samples; {name} holds {file.held}",)
             column = 0
             for k in rows:
                 self._places[k] = file, column
                 column += header.signals[k].frame
-        self.frames = stated if stated is not None else min(held, default=0)
+        self.frames = stated if stated is not None else max(held.values(), default=0)
+        if len(set(held.values())) > 1:
+            each = ", ".join(f"{name} {frames}" for name, frames in held.items())
+            self.notes += (f"its header states no length, and its files hold several, in samples: {each}",)
         self._skew = max((line.skew for line in header.signals), default=0)
 
     def signals(self, rate_hz: float) -> tuple[Signal, ...]:
@@ -102,6 +105,8 @@ class _Segment:
             return out
         file, column = self._places[k]
         begin, end = first // line.frame, -(-last // line.frame)
+        if begin >= file.held:
+            return out
         frames = file.read(begin, min(end + self._skew, file.held))[line.skew :, column : column + line.frame]
         digital = frames.reshape(-1)[first - begin * line.frame :][: last - first]
         values = digital - float(line.baseline)
@@ -145,6 +150,7 @@ def _of_segments(
         if segment.frames > frames:
             notes.append(f"segment {name}: {segment.frames - frames} samples at its end are not part of the record")
         signals = segment.signals(rate_hz)
+        names = _as_spelled(names, layout or tuple(pieces))
         if not layout:
             before = {lead: parts[0][1].uv_per_value is not None for lead, parts in pieces.items()}
             names, more = _as_before(name, names, [signal.uv_per_value is not None for signal in signals], before)
@@ -182,6 +188,20 @@ def _one(name: str, parts: Sequence[tuple[int, Signal]], rate_hz: float, frames:
     """Return the signal of a lead in all segments; places and ``frames`` are in frames."""
     frame = round(max(part.rate_hz for _, part in parts) / rate_hz)
     return joined([(start * frame, part) for start, part in parts], name, rate_hz * frame, frames * frame)
+
+
+def _as_spelled(names: tuple[str, ...], before: Sequence[str]) -> tuple[str, ...]:
+    """Return the leads of a segment as those before are spelled, where they differ in case alone.
+
+    >>> _as_spelled(("v1", "II", "v5"), ["II", "V1", "V5", "v5"])
+    ('V1', 'II', 'v5')
+    """
+    folded = [name.casefold() for name in before]
+    spelled = [
+        before[folded.index(name.casefold())] if folded.count(name.casefold()) == 1 and name not in before else name
+        for name in names
+    ]
+    return tuple(s if spelled.count(s) == 1 else name for s, name in zip(spelled, names, strict=True))
 
 
 def _as_before(
