@@ -177,7 +177,8 @@ def head_of(path: Path, count: int = SHORT_BYTES) -> bytes:
 
 def by_content(head: bytes) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
-    if head[:8].rstrip(b" \0") == b"0" and len(head) == SHORT_BYTES and head[184:192].strip(b" \0").isdigit() and (
+    length = head[184:192].strip(b" \0").partition(b"\0")[0].rstrip()  # of the header of EDF
+    if head[:8].rstrip(b" \0") == b"0" and len(head) == SHORT_BYTES and length.isdigit() and (
         b"\n" not in head or _BEGIN.fullmatch(head[168:184])
     ):  # fmt: skip
         return EDF

@@ -1,5 +1,6 @@
 """EDF, EDF+ and BDF files: each signal by its own rate, unit and range, gaps by its times, leads by their names."""
 
+import re
 from itertools import count
 from pathlib import Path
 
@@ -191,3 +192,66 @@ def test_a_signal_without_its_number_of_samples_is_one_error(field: bytes, tmp_p
     (tmp_path / "e.edf").write_bytes(content)
     got = f"in a data record in its header; got {field!r}"
     assert message_of(tmp_path / "e.edf") == f"e.edf: expected the samples of 'V5' {got}"
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    low=st.integers(0, 9), share=st.floats(0.5, 1.0), bdf=st.booleans(), turned=st.booleans(), seed=st.integers(0, 99)
+)
+def test_a_digital_range_beyond_that_of_signed_numbers_is_one_of_numbers_without_a_sign(
+    low: int, share: float, bdf: bool, turned: bool, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, full = tmp_path_factory.getbasetemp() / f"u{next(NUMBER)}.edf", 1 << (24 if bdf else 16)
+    high = round(share * (full - 1))
+    digital = np.random.default_rng(seed).integers(low, high + 1, 1000)
+    limits = (high, low) if turned else (low, high)
+    write_raw_edf(path, [Raw("ECG", "mV", digital, ("-5", "5"), limits), Raw("II", "mV", digital % 77)], 5, bdf=bdf)
+    recording = read_recording(path)
+    mv = recording.samples[0] * recording.uv_per_unit / 1000
+    expected = (digital - limits[0]) / (limits[1] - limits[0]) * 10 - 5
+    assert np.ptp(mv - expected) < 0.01
+    said = "read as numbers without a sign, by their digital range: ECG"
+    assert (said in recording.notes) == bool((digital >= full // 2).any() and high >= full // 2)
+
+
+def test_what_is_behind_the_zero_at_the_end_of_a_field_does_not_belong_to_it(tmp_path: Path) -> None:
+    path, values = tmp_path / "z.edf", np.arange(1000) % 777
+    signals = [Raw("EKG Ö", "uV", values, ("-32768", "32767")), Raw("V1", "uV", values, ("-32768", "32767"))]
+    write_raw_edf(path, signals, 5, fill=b"\0")
+    content = path.read_bytes()
+    head = re.sub(rb"\0+", lambda found: b"\0" + b"7" * (len(found[0]) - 1), content[:768])
+    path.write_bytes(head.replace("Ö\0".encode("latin-1") + b"7", "Ö\0".encode()) + content[768:])
+    recording = read_recording(path)
+    assert (recording.leads, recording.rate_hz, recording.uv_per_unit) == (("EKG Ö", "V1"), 200, 1)
+    assert (recording.samples == values).all()
+    assert recording.notes == ()
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    kind=st.sampled_from(["", "EDF+C", "EDF+D"]), gap_s=st.sampled_from([0, 2]), lost=st.none() | st.integers(0, 9),
+    noted=st.lists(st.tuples(st.floats(0, 9), st.booleans()), min_size=10, max_size=10), times=st.booleans(),
+)  # fmt: skip
+def test_events_are_no_times_of_data_records_and_a_missing_time_is_said(
+    kind: str, gap_s: int, lost: int | None, noted: list[tuple[float, bool]], times: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path, values = tmp_path_factory.getbasetemp() / f"n{next(NUMBER)}.edf", np.arange(2000) % 777
+    onsets = [k + (gap_s if k >= 4 else 0) for k in range(10)]
+    content = b""
+    for k, (onset, (later, is_before)) in enumerate(zip(onsets, noted, strict=True)):
+        time = f"+{onset}\x14\x14\0".encode() if k != lost and times else b""
+        event = f"+{onset + later:.2f}\x150.1\x14beat\x14\0".encode()
+        content += (event + time if is_before else time + event).ljust(60, b"\0")
+    annotations = Raw("EDF Annotations", "", np.frombuffer(content, "<i2"))
+    write_raw_edf(path, [Raw("ECG", "uV", values, ("-32768", "32767")), annotations], 10, kind=kind)
+    if kind == "EDF+D" and times and lost is not None:
+        got = f"none in record {lost + 1}"
+        assert message_of(path) == f"{path.name}: expected annotations with the times of its data records; got {got}"
+    elif kind != "EDF+D" or times:
+        recording = read_recording(path)
+        has_gap = gap_s and times and lost is None
+        assert recording.samples.shape[1] == 2000 + (400 if has_gap else 0)
+        said = " ".join(recording.notes)
+        assert ("1 gap in its times, 2 s without samples" in said) == bool(has_gap)
+        assert ("read without gaps: expected the time of" in said) == (times and lost is not None and gap_s > 0)

@@ -24,6 +24,8 @@ from beatwire.recordings.signals import Signal, Signals, of_digital
 from beatwire.recordings.stretches import part_of, placed
 
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
+_RESERVED = 32  # bytes behind them
+_HEAD = (8, 80, 80, 8, 8, 8, 44, 8, 8, 4)  # bytes of the fields of a file
 _ANNOTATIONS = " Annotations"  # of EDF or BDF: the end of a label
 _RANGE, _DIGITAL = 104, 120  # bytes of a signal before its physical range, and before its digital one
 
@@ -78,12 +80,16 @@ def read(path: Path) -> Signals:
             load = edfio.read_bdf if head[:1] == b"\xff" else edfio.read_edf
             source = path if head == written else io.BytesIO(head + path.read_bytes()[len(head) :])
             opened = load(source, header_encoding="latin-1")
-            signals = [_signal(one) for one in opened.signals if one.sampling_frequency > 0]
-        onsets = _onsets(path, head, records)
+            found = [_signal(one) for one in opened.signals if one.sampling_frequency > 0]
+            signals, unsigned = [one for one, _ in found], [one.name for one, is_unsigned in found if is_unsigned]
+        has_to = head[192:197].upper() in (b"EDF+D", b"BDF+D")
+        onsets = _onsets(path, head, records, of_any=has_to)
     except UserError:
         raise
     except Exception as error:
         raise UserError(f"{where}: expected an EDF or BDF file; got: {_first_line(error)}") from None
+    if unsigned:
+        notes += (f"read as numbers without a sign, by their digital range: {', '.join(unsigned)}",)
     if records.stated < 0:
         notes += (f"its header states no length: it holds {records.held * records.duration_s:.4g} s",)
     elif records.stated < records.held:
@@ -92,7 +98,6 @@ def read(path: Path) -> Signals:
         )
     if rest := path.stat().st_size - len(head) - records.held * records.bytes_each:
         notes += (f"left out: {rest} bytes behind its last whole data record",)
-    has_to = head[192:197].upper() in (b"EDF+D", b"BDF+D")
     times, said = in_order(where, record_times(onsets, records.duration_s), has_to=has_to)
     gaps = gaps_in(times, has_to=has_to)
     if gaps:
@@ -103,8 +108,11 @@ def read(path: Path) -> Signals:
 
 
 def _corrected(head: bytes) -> bytes:
-    """Return a header with blanks for zeros, points for the commas of its numbers, and its own length."""
-    clean, count = bytearray(head.replace(b"\0", b" ")), int(head[252:256].strip(b" \0"))
+    """Return a header with blanks from the zero in a field on, points for the commas of numbers, and its own length."""
+    count, at, clean = int(_text(head[252:256])), 0, bytearray()
+    for width in (*_HEAD, *(width for width in (*_WIDTHS, _RESERVED) for _ in range(count))):
+        clean += _text(head[at : at + width]).ljust(width)
+        at += width
     for begin, end in ((244, 252), (256 + _RANGE * count, 256 + _DIGITAL * count)):
         clean[begin:end] = clean[begin:end].replace(b",", b".")
     clean[184:192] = b"%-8d" % (256 * (count + 1))
@@ -163,7 +171,7 @@ def _records(where: str, head: bytes, size: int) -> _Records:
 
 def _count(where: str, field: bytes) -> int:
     """Return the number of signals in a header."""
-    text = field.strip(b" \0")
+    text = _text(field).strip()
     if not text.isdigit() or int(text) == 0:
         raise UserError(f"{where}: expected an EDF or BDF file; got: {field!r} signals, by its header")
     return int(text)
@@ -183,30 +191,40 @@ def _count_of(field: bytes) -> int:
     return int(field)
 
 
-def _signal(signal: Any) -> Signal:
-    """Return a signal as it is stored, without gaps."""
+def _signal(signal: Any) -> tuple[Signal, bool]:
+    """Return a signal as it is stored, without gaps, and whether it has numbers that are only right without a sign."""
     low, high = signal.physical_range
     first, last = signal.digital_range
     gain = (high - low) / (last - first) if last != first else 0.0
-    return of_digital(
-        signal.digital, signal.label, signal.sampling_frequency, gain, low - first * gain,
-        uv_per_unit_of(_in_utf8(signal.physical_dimension)),
-    )  # fmt: skip
+    digital, half = signal.digital, 1 << (15 if signal.digital.dtype.itemsize == 2 else 23)
+    is_unsigned = 0 <= min(first, last) < half <= max(first, last) <= 2 * half and bool((digital < 0).any())
+    if is_unsigned:
+        digital = digital.view(np.uint16) if half == 1 << 15 else digital & 2 * half - 1
+    uv = uv_per_unit_of(_in_utf8(signal.physical_dimension))
+    name = _in_utf8(signal.label)
+    return of_digital(digital, name, signal.sampling_frequency, gain, low - first * gain, uv), is_unsigned
 
 
-def _onsets(path: Path, head: bytes, records: _Records) -> list[bytes]:
-    """Return the time of each data record as it is written, the first annotation in it; none if none are kept."""
+def _onsets(path: Path, head: bytes, records: _Records, *, of_any: bool) -> list[bytes]:
+    """Return the time of each data record as it is written; none if none are kept.
+
+    It is that of the first annotation without a text. With ``of_any``, where no data record has such a one, it is that
+    of the first annotation.
+    """
     annotations = next((k for k, label in enumerate(records.labels) if label.endswith(_ANNOTATIONS)), None)
     if annotations is None:
         return []
     at = records.width * sum(records.samples[:annotations])
-    onsets = []
+    onsets, firsts = [], []
     with path.open("rb") as file:
         for number in range(records.held):
             file.seek(len(head) + number * records.bytes_each + at)
             content = file.read(records.width * records.samples[annotations])
-            onsets.append(content.split(b"\x14")[0].split(b"\x15")[0])
-    return onsets
+            lists = [part.split(b"\x14") for part in content.strip(b"\0").split(b"\0")]
+            empty = next((texts[0] for texts in lists if len(texts) > 1 and not texts[1]), b"")
+            onsets.append(empty.split(b"\x15")[0])
+            firsts.append(lists[0][0].split(b"\x15")[0])
+    return firsts if of_any and not any(onsets) else onsets
 
 
 def _with_gaps(where: str, signal: Signal, onsets: Sequence[float], behind: list[int], records: _Records) -> Signal:
@@ -219,16 +237,21 @@ def _with_gaps(where: str, signal: Signal, onsets: Sequence[float], behind: list
     return placed(where, parts, signal.name)
 
 
-def _in_utf8(unit: str) -> str:
-    """Return a unit whose bytes, read as Latin-1, are UTF-8.
+def _text(field: bytes) -> bytes:
+    """Return a field of a header up to the zero that may end it."""
+    return field.lstrip(b"\0").partition(b"\0")[0]
+
+
+def _in_utf8(text: str) -> str:
+    """Return a text whose bytes, read as Latin-1, are UTF-8.
 
     >>> _in_utf8("\u00c2\u00b5V"), _in_utf8("\u00b5V")
     ('\u00b5V', '\u00b5V')
     """
     try:
-        return unit.encode("latin-1").decode("utf-8")
+        return text.encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return unit
+        return text
 
 
 def _first_line(error: Exception) -> str:

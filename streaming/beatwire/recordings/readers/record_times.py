@@ -70,7 +70,9 @@ def in_order(where: str, times: RecordTimes, *, has_to: bool) -> tuple[RecordTim
     if has_to and (not onsets or len(unknown)):
         got = f"none in record {unknown[0] + 1}" if onsets else "no such signal"
         raise UserError(f"{where}: expected annotations with the times of its data records; got {got}")
-    if not has_to and (len(unknown) or len(set(onsets)) < 2):  # not kept
+    if not has_to and len(unknown):
+        return none, _said_of_others(times)
+    if not has_to and len(set(onsets)) < 2:  # not kept
         return none, ()
     back_s = max(LEAST_GAP_OF_D * times.duration_s, times.rounded_s * (1 + _EXACT) + times.cut_s)
     for number, (a, b) in enumerate(pairwise(onsets), 2):
@@ -81,6 +83,21 @@ def in_order(where: str, times: RecordTimes, *, has_to: bool) -> tuple[RecordTim
                 raise UserError(f"{where}: expected {expected}; got {got}")
             return none, (f"read without gaps, in the order of the file: expected {expected}; got {got}",)
     return times, ()
+
+
+def _said_of_others(times: RecordTimes) -> tuple[str, ...]:
+    """Return a note if some data records have no time, and the times of the others are not those of one row."""
+    known = np.flatnonzero(np.isfinite(times.onsets_s))
+    onsets = np.array(times.onsets_s)[known]
+    if len(set(onsets)) < 2:  # not kept
+        return ()
+    late = np.abs(np.diff(onsets) - np.diff(known) * times.duration_s)
+    at = np.flatnonzero(late > LEAST_GAP * times.duration_s + times.rounded_s + times.cut_s * np.diff(known))
+    if not len(at):
+        return ()
+    a, b = known[at[0]], known[at[0] + 1]
+    got = f"{times.onsets_s[a]:g} s then {times.onsets_s[b]:g} s (records {a + 1} and {b + 1}), and none in others"
+    return (f"read without gaps: expected the time of each data record of {times.duration_s:g} s; got {got}",)
 
 
 def gaps_in(times: RecordTimes, *, has_to: bool) -> dict[int, float]:
