@@ -170,13 +170,21 @@ def test_no_cut_changes_what_is_taken_out(
     assert (one[:, both] == other[:, both]).all()
 
 
-def with_holes(samples: np.ndarray, rate_hz: float, apart_s: float, rng: np.random.Generator) -> np.ndarray:
-    """Return samples [leads, n] with holes that are filled in, of one lead or of all, so many seconds apart or more."""
+def with_holes(
+    samples: np.ndarray, rate_hz: float, apart_s: float, gap_s: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Return samples [leads, n] with holes that are filled in, of one lead or of all, so many seconds apart or more.
+
+    Every second one is a gap of all leads of at most ``gap_s``, if that is longer than the longest hole.
+    """
     out, at, longest = samples.copy(), round(rate_hz), longest_hole(rate_hz, 0.25)
+    gap = round(gap_s * rate_hz)
     while at < samples.shape[1] - rate_hz:
-        lead = int(rng.integers(-1, len(samples)))
-        out[slice(None) if lead < 0 else lead, at : at + int(rng.integers(1, longest + 1))] = NO_VALUE
-        at += 3 * longest + int(rng.exponential(apart_s * rate_hz))
+        lead, size = int(rng.integers(-1, len(samples))), int(rng.integers(1, longest + 1))
+        if gap > longest and rng.random() < 0.5:
+            lead, size = -1, int(rng.integers(longest + 1, gap + 1))
+        out[slice(None) if lead < 0 else lead, at : at + size] = NO_VALUE
+        at += max(3 * longest, 4 * size) + int(rng.exponential(apart_s * rate_hz))
     return out
 
 
@@ -190,34 +198,36 @@ def humming(seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: flo
 @settings(max_examples=draws(40), deadline=None)
 @given(
     seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ[:7]), leads=st.integers(1, 2),
-    mains_hz=st.sampled_from([49.9, 50.0, 50.03, 60.0, 60.1]), size_mv=st.floats(0.3, 1.0), draw=st.integers(0, 10**6),
+    mains_hz=st.sampled_from([49.9, 50.0, 50.03, 60.0, 60.1]), size_mv=st.floats(0.3, 1.0),
+    gap_s=st.sampled_from([0.0, 0.12]), draw=st.integers(0, 10**6),
 )  # fmt: skip
-def test_holes_in_hum_are_filled_in_as_without_it(
-    seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float, draw: int
+def test_holes_in_hum_are_filled_in_and_gaps_bridged_as_without_it(
+    seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float, gap_s: float, draw: int
 ) -> None:
     samples, hum = humming(seed, rate_hz, leads, mains_hz, size_mv)
-    holed = with_holes(samples, rate_hz, 0.5, np.random.default_rng(draw))
+    holed = with_holes(samples, rate_hz, 0.5, gap_s, np.random.default_rng(draw))
     cuts = seconds_of(samples.shape[1], rate_hz)
     with_hum = np.where(holed == NO_VALUE, NO_VALUE, holed + hum).astype(np.int16)
     (seen, known), (right, _) = (rings_of(Signal("s", x, rate_hz), cuts, 4) for x in (with_hum, holed))
     late = known & (np.arange(len(known)) > KNOWN_S * rate_hz)
     left = (seen - right.astype(np.float64))[(holed == NO_VALUE) & late]
     assert len(left) > 20
-    assert np.sqrt(np.mean(left**2)) <= 0.3 * np.abs(hum).max() + 1.0
+    assert np.sqrt(np.mean(left**2)) <= 0.4 * np.abs(hum).max() + 1.0
 
 
 @settings(max_examples=draws(40), deadline=None)
 @given(
     rate_hz=st.sampled_from(RATES_HZ[:7]), leads=st.integers(1, 2), mains_hz=st.sampled_from([49.97, 50.0, 60.0]),
-    size_mv=st.floats(0.1, 1.0), apart_s=st.floats(0.01, 1.0), draw=st.integers(0, 10**6),
+    size_mv=st.floats(0.1, 1.0), apart_s=st.floats(0.01, 1.0), gap_s=st.sampled_from([0.0, 0.1, 0.25]),
+    draw=st.integers(0, 10**6),
 )  # fmt: skip
 def test_what_is_taken_out_depends_on_no_older_samples_and_a_recording_is_the_same(
-    rate_hz: float, leads: int, mains_hz: float, size_mv: float, apart_s: float, draw: int
+    rate_hz: float, leads: int, mains_hz: float, size_mv: float, apart_s: float, gap_s: float, draw: int
 ) -> None:
     """Holes are filled in with a sine, and sines are measured between holes: what is measured must not go round."""
     rng = np.random.default_rng(draw)
     samples, hum = humming(0, rate_hz, leads, mains_hz, size_mv)
-    x = with_holes(samples + hum, rate_hz, apart_s, rng)
+    x = with_holes(samples + hum, rate_hz, apart_s, gap_s, rng)
     n, late = x.shape[1], int(rng.integers(2 * rate_hz, 6 * rate_hz))
     late = int(late + np.argmax((x[:, late:] != NO_VALUE).all(axis=0)))
     cuts = seconds_of(n, rate_hz)

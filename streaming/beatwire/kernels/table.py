@@ -193,5 +193,4 @@ class HostKernels(Kernels):
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)
-    bridge_recording = OverItems(ring.bridge_recording)
     read_piece = OverItems(files.read_piece)

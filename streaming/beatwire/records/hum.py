@@ -14,7 +14,7 @@ class HumFilter(NamedTuple):
     turns   float64 [2 * frequencies]      cosine and sine of the angle by which the phase advances in a span
     offsets int16 [span]                   of the samples from the middle of a span, in half samples
     scale   of a sum of products: amplitudes in the parts of a unit in which they are stored
-    hole    the longest hole that is filled in; 0: none is, and no samples come afterwards
+    hole    the longest hole that is filled in; 0: none is
     """
 
     tables: I16
@@ -33,7 +33,7 @@ class Hum(NamedTuple):
     sines       int32 [lanes, leads, LAG, HUM_COLUMNS]        columns ``HUM_OF``, ... of ``records.columns``: what is
                                                               taken out of span ``k`` in row ``k % LAG``
     filled      uint8 [lanes, leads, bytes]                   a bit of each sample in the spans that are not measured
-                                                              yet: it was filled in
+                                                              yet: it was filled in, or bridged
     """
 
     amplitudes: I32

@@ -60,8 +60,8 @@ class Fresh:
     number         of the pass
     lane, slot, start, stop, base, session   int64 [n]; ``base`` is the lane's first sample
     uv_per_unit    float64 [n], microvolts; 0: not calibrated
-    quiet          int64 [q, 3], columns ``QUIET_...``: stretches of lanes in which no beat may be, also of lanes
-                   without new samples
+    quiet          int64 [q, 3], columns ``QUIET_...``: stretches of lanes in which no beat may be, by lane: bridged
+                   gaps, of which all samples are new
     overloaded     beats are not scored
     is_clean       hum was taken out of the samples before, and holes were filled in
     samples        int64 [n], how many are new; the most are ``longest``, and each lane has as many if ``is_even``

@@ -99,7 +99,7 @@ def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
 
 
 def take_out_hum(
-    i: int, fresh: FreshLanes, _marked: Bool, _uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
+    i: int, fresh: FreshLanes, _marked: Bool, _quiet: I64, _uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
 ) -> None:
     """Prefetch the new samples, the span that they end, and the amplitudes and sines of the first lead."""
     lane, start, span = fresh.lane[i], fresh.start[i], hum_filter.tables.shape[1]

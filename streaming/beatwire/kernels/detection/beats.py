@@ -34,13 +34,13 @@ from beatwire.kernels.detection.intervals import (
     INTERVAL_COUNT,
     LAST_R,
     QUIET_COUNT,
-    first_row,
     is_quiet,
     is_too_near,
     write_beat,
 )
 from beatwire.kernels.detection.level import ceiling
 from beatwire.kernels.detection.r_peak import mark_r
+from beatwire.kernels.intake.bridges import first_row
 from beatwire.kernels.peaks.risk import beat_probability, risk_of
 from beatwire.kernels.rhythms.wave_shape import KIND_BITS
 from beatwire.kernels.team import WIDTH, member, wait

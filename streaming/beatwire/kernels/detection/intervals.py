@@ -66,19 +66,6 @@ def add_quiet(state: I64, start: int, stop: int, margin: int) -> None:
     state[QUIET_COUNT] += 1
 
 
-def first_row(quiet: I64, lane: int) -> int:
-    """Return the first row of ``quiet`` whose lane is at least ``lane``."""
-    low = 0
-    high = quiet.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if quiet[middle, QUIET_LANE] < lane:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 def is_quiet(state: I64, quiet: I64, begin: int, end: int, sample: int, margin: int) -> bool:
     """Return True if ``sample`` is within ``margin`` of a quiet stretch, stored or in rows ``[begin, end)``."""
     for k in range(min(QUIET_STRETCHES, int(state[QUIET_COUNT]))):

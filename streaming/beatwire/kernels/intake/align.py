@@ -11,9 +11,9 @@ samples are *final* up to the first mark near the end: ``[base, final)`` is what
 the end does not depend on chunks, and neither does what is filled in.
 
 Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
-count bridges ``-count`` samples in a straight line to the sample at that position, or, where the position is -1, to the
-one in the ring. A positive count and a position of ``MARK``: samples without a value. A position of ``FILL``: these
-samples become final, and some are marked.
+count: ``-count`` samples of a gap that is bridged, up to the sample at that position or, where it is -1, to that in the
+ring. A positive count and a position of ``MARK``: samples without a value. A position of ``FILL``: these samples become
+final, and some are marked.
 """
 
 from beatwire.kernels.intake.events import write_event
@@ -275,6 +275,7 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
             finish(state, rows, expected)  # in the pass of the bridge, which is behind a hole then
         put_event(slots, slot, rows, GAP, expected, resume)
         put(state, rows, expected, -missing, at, run.stride, int(state[SLOT_LEAD_OFF]))
+        state[SLOT_MARKS] = state[SLOT_MARKED] = NEVER_MARKED  # all up to its end is final: it is drawn in this pass
     else:
         put(state, rows, expected, missing, MARK, 0, 0)
         mark(state, limits, expected, resume)

@@ -3,7 +3,8 @@
 A hole of one lead, of at most ``hole`` samples and with a value on both sides, is filled with the cubic that continues
 the signal with its slopes on both sides (Hermite). So a QRS complex whose R is missing keeps its R: over 40 ms around R
 a straight line loses four times as many beats. The cubic is that of the signal without hum, whose slopes are steeper;
-the hum that is subtracted afterwards is added. A longer hole stays marked: the lead is absent there.
+the hum that is subtracted afterwards is added. A longer hole stays marked, and the lead is absent there, unless all
+leads have it (``kernels.intake.bridges``).
 
 Which samples were filled in is remembered until their span is measured, by a bit each: what is measured of a span
 does not depend on the sine that was assumed in its holes, or there were no end of what that sine depends on.
@@ -59,15 +60,20 @@ def fill_one(ring: I16, a: int, b: int, hum_filter: HumFilter, sines: I32, fille
         bend = n * j * left * (left * rise0 * k1 - j * rise1 * k0)
         value = min(MOST, max(-MOST, y0 + (line + bend + parts // 2) // parts))
         ring[c % size] = wrapped(value + hum_at(c, hum_filter, sines))
-        sines[c // span % LAG, HUM_FILLED] += 1
-        byte = (c >> 3) & (filled.shape[0] - 1)
-        filled[byte] = int(filled[byte]) | (1 << (c & 7))
+        remember(c, span, sines, filled)
 
 
 def without_hum(ring: I16, a: int, humming: int, hum_filter: HumFilter, sines: I32) -> int:
     """Return a sample without its hum, which it has from sample ``humming`` on."""
     value = int(ring[a % ring.shape[0]])
     return wrapped(value - hum_at(a, hum_filter, sines)) if a >= humming else value
+
+
+def remember(a: int, span: int, sines: I32, filled: U8) -> None:
+    """Remember that sample ``a`` was filled in."""
+    sines[a // span % LAG, HUM_FILLED] += 1
+    byte = (a >> 3) & (filled.shape[0] - 1)
+    filled[byte] = int(filled[byte]) | (1 << (a & 7))
 
 
 def is_filled(filled: U8, a: int) -> bool:

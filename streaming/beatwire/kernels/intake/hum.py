@@ -7,8 +7,8 @@ another phase in each span, so hum is taken out from about a twentieth of their 
 as it is.
 
 A span is measured as it came: hum is put back into the spans that are not measured yet before the samples of a pass
-are placed, and taken out afterwards. In between short holes are filled in, span by span: the sine of a span is known
-when the second one before it is measured (``kernels.intake.filling``).
+are placed, and taken out afterwards. In between short holes are filled in, and gaps are bridged, span by span: the sine
+of a span is known when the second one before it is measured (``kernels.intake.filling``, ``kernels.intake.bridges``).
 
 Invariant: what is subtracted from a sample is a function of the samples of its lead from ``SPANS + LAG`` spans before
 on, in integers and in sums, products, quotients and roots of float64: equal for every cut and on every backend.
@@ -17,13 +17,14 @@ on, in integers and in sums, products, quotients and roots of float64: equal for
 import math
 
 from beatwire.kernels.extremes import least_and_largest
+from beatwire.kernels.intake.bridges import bridge, first_row
 from beatwire.kernels.intake.converter import are_limits, is_limited
 from beatwire.kernels.intake.filling import fill, forget_filled, is_filled
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.intake.sines import BEND, FINE, LAG, add_sine
 from beatwire.kernels.team import WIDTH, added, member, narrow, part, parts, wait
-from beatwire.records import F64, I16, I32, U8, Bool
-from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_FILLED, HUM_IM, HUM_OF, HUM_RE
+from beatwire.records import F64, I16, I32, I64, U8, Bool
+from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_FILLED, HUM_IM, HUM_OF, HUM_RE, QUIET_STOP
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum, HumFilter
 
@@ -57,7 +58,7 @@ def put_back_hum(i: int, fresh: FreshLanes, hum_filter: HumFilter, hum: Hum, x: 
 
 
 def take_out_hum(
-    i: int, fresh: FreshLanes, marked: Bool, uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
+    i: int, fresh: FreshLanes, marked: Bool, quiet: I64, uv_per_unit: F64, hum_filter: HumFilter, hum: Hum, x: I16
 ) -> None:
     """Measure the spans of lane ``fresh.lane[i]`` that are final, and take hum out of all that were not before.
 
@@ -65,6 +66,8 @@ def take_out_hum(
     ----------
     marked : bool [n]
         Samples that became final may have no value: short holes among them are filled in.
+    quiet : int64 [q, 3]
+        Gaps among them, which are bridged, as ``Fresh.quiet``.
     uv_per_unit : float64 [n]
         Microvolts a unit; 0: not calibrated.
     x : int16 [lanes, leads, R], read and written
@@ -74,12 +77,16 @@ def take_out_hum(
     lane, base, start, stop = int(fresh.lane[i]), int(fresh.base[i]), int(fresh.start[i]), int(fresh.stop[i])
     begin, end = measured(start, base, hum_filter), measured(stop, base, hum_filter)
     span, is_marked = hum_filter.tables.shape[1], bool(marked[i])
+    first, last = first_row(quiet, lane), first_row(quiet, lane + 1)
     for lead in range(part(), x.shape[1], parts()):
         ring, amplitudes, sines = x[lane, lead], hum.amplitudes[lane, lead], hum.sines[lane, lead]
-        filled = hum.filled[lane, lead]
+        filled, row = hum.filled[lane, lead], first
         for k in range(begin, (stop - 1) // span + 1):
-            if is_marked:
+            while row < last and quiet[row, QUIET_STOP] <= k * span:
+                row += 1
+            if is_marked or row < last:
                 if member() == 0:
+                    bridge(ring, k, begin, quiet, row, last, hum_filter, sines, filled)
                     fill(ring, max(start, k * span), min(stop, (k + 1) * span), hum_filter, sines, filled)
                 wait()
             if k < end:
@@ -106,12 +113,9 @@ def forget(amplitudes: I32, sines: I32, filled: U8) -> None:
 
 
 def measured(stop: int, base: int, hum_filter: HumFilter) -> int:
-    """Return the first span that is not measured when samples up to ``stop`` are final.
-
-    The last sample stays as it came, if others may come: a bridge begins there.
-    """
+    """Return the first span that is not measured when samples up to ``stop`` are final."""
     span: int = hum_filter.tables.shape[1]
-    return max(base, stop - min(1, hum_filter.hole)) // span
+    return max(base, stop) // span
 
 
 def measure(
@@ -151,7 +155,7 @@ def measure(
 def measure_holed(
     ring: I16, base: int, k: int, hum_filter: HumFilter, nanovolts: int, filled: U8, amplitudes: I32
 ) -> None:
-    """Write the amplitudes of a span of which samples have no value, or were filled in.
+    """Write the amplitudes of a span of which samples have no value, or were filled in or bridged.
 
     Straight lines stand for them, and hum is as large there as in the others. The amplitudes are zero if fewer than one
     of ``LEAST_SHARE`` samples are known.

@@ -1,8 +1,9 @@
 """Write placements into the rings of a bank, and copy stretches of a ring.
 
 A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lead is off or has no value, the ring holds
-``NO_VALUE``. Short holes are filled in when the samples behind them are known (``kernels.intake.filling``). In longer
-ones the lead is absent, and the stages leave it out; a ring of one lead has none.
+``NO_VALUE``. Short holes are filled in when the samples behind them are known (``kernels.intake.filling``), and gaps of
+all leads are bridged (``kernels.intake.bridges``). In other holes the lead is absent, and the stages leave it out; a
+ring of one lead has none.
 """
 
 from beatwire.kernels.intake.holes import NO_VALUE
@@ -35,12 +36,17 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
 def write_lead(payload: U8, p: int, is_off: int, ring: I16, column: int, count: int) -> None:
     """Write one lead of a placement that is more than plain samples of leads that are all on.
 
-    ``p`` is the position of its first sample in the payload, or ``MARK``, see ``kernels.intake.align``.
+    ``p`` is the position of its first sample in the payload, or ``MARK``, see ``kernels.intake.align``. Of a gap it is
+    that of the sample behind it, which is written too: a bridge ends there, and it may be in the next pass.
     """
     size = ring.shape[0]
     if count < 0:
-        if member() == 0:
-            bridge(payload, p, is_off, ring, column, -count)
+        for j in range(member(), -count, WIDTH):
+            ring[(column + j) % size] = NO_VALUE
+        if p != MARK and is_off:
+            ring[(column - count) % size] = NO_VALUE
+        elif p != MARK:
+            copy_samples(payload, p, ring, (column - count) % size, 1)
     elif is_off or p == MARK:
         for j in range(member(), count, WIDTH):
             ring[(column + j) % size] = NO_VALUE
@@ -54,45 +60,6 @@ def copy_samples(payload: U8, p: int, ring: I16, column: int, count: int) -> Non
     decode_int16(payload[p : p + 2 * head], ring[column : column + head], head)
     if count > head:
         decode_int16(payload[p + 2 * head : p + 2 * count], ring[: count - head], count - head)
-
-
-def bridge(payload: U8, p: int, is_off: int, ring: I16, column: int, count: int) -> None:
-    """Fill ``count`` samples from ``column`` on in a straight line to the sample at ``payload[p]``.
-
-    If ``p`` is ``MARK`` the line goes to the sample that follows in the ring. If the lead has no value at one of its
-    ends, it has none in between.
-    """
-    size = ring.shape[0]
-    begin, end = int(ring[(column - 1) % size]), NO_VALUE
-    if p == MARK:
-        end = int(ring[(column + count) % size])
-    elif not is_off:
-        end = int(payload[p]) | (int(payload[p + 1]) << 8)
-        end -= (end & 32768) << 1
-    draw_line(ring, column, count, begin, end)
-
-
-def draw_line(ring: I16, column: int, count: int, begin: int, end: int) -> None:
-    """Fill ``count`` samples from ``column`` on in a straight line; with no value if one of its ends has none."""
-    size = ring.shape[0]
-    absent = begin == NO_VALUE or end == NO_VALUE
-    for j in range(count):
-        value = begin + (end - begin) * (j + 1) // (1 + count)
-        ring[(column + j) % size] = NO_VALUE if absent else value
-
-
-def bridge_recording(i: int, gaps: I64, x: I16) -> None:
-    """Bridge the gaps of lead ``i`` of a recording as they would be in a ring.
-
-    Parameters
-    ----------
-    gaps : int64 [g, 2]
-        First sample and the one after the last of each gap.
-    x : int16 [leads, n], read and written
-    """
-    for g in range(gaps.shape[0]):
-        start, stop = int(gaps[g, 0]), int(gaps[g, 1])
-        draw_line(x[i], start, stop - start, int(x[i, start - 1]), int(x[i, stop]))
 
 
 def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:

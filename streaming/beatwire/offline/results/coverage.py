@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.jit import cpu
 from beatwire.kernels.intake.holes import MOST
 from beatwire.kernels.intake.hum import SPANS
 from beatwire.kernels.intake.sines import LAG
@@ -134,7 +133,7 @@ def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
 def without_holes(
     samples: Any, held: I16, coverage: Coverage, hole: int, rate_hz: float, uv_per_unit: float
 ) -> tuple[Any, I16, bool]:
-    """Return a recording and what is held after it with its holes filled in, and its hum taken out, as in rings.
+    """Return a recording and what is held after it without holes, gaps and hum, as in rings.
 
     A bridged gap before what is held belongs to that. If there is no hole they are the same arrays, and False.
     """
@@ -142,9 +141,9 @@ def without_holes(
         return samples, held, False
     n, end = samples.shape[1], np.full((len(samples), 1), NO_VALUE, np.int16)
     whole = np.concatenate([host_array(samples), held, end], axis=1)
-    cpu.kernels.bridge_recording(len(whole), np.ascontiguousarray(coverage.gap), whole)
     for first, stop in coverage.segment.tolist():
-        take_out_hum(whole[None], stop, rate_hz, uv_per_unit, first=first, hole=hole)
+        gap = coverage.gap[slice(*np.searchsorted(coverage.gap[:, 0], [first, stop]))]
+        take_out_hum(whole[None], stop, rate_hz, uv_per_unit, first=first, hole=hole, gap=gap)
     return whole[:, :n], whole[:, coverage.until_held(n) : -1], True
 
 

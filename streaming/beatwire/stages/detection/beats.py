@@ -25,7 +25,7 @@ from beatwire.kernels.detection.intervals import BEAT_STATE_COLUMNS
 from beatwire.kernels.detection.r_peak import PADDING
 from beatwire.kernels.rhythms.flutter import POINTS
 from beatwire.records import F64, I32, Bank, Beats, Peaks
-from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, LOGIT_COLUMNS, QUIET_LANE
+from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, LOGIT_COLUMNS
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 from beatwire.stages.support.filters import Design, filter_for, half_up
 from beatwire.stages.support.room import grown_of
@@ -136,8 +136,6 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     if state.work.shape[1] < s.scratch:
         state.work = np.zeros((3, s.scratch), np.int32)
     quiet = fresh.quiet
-    if len(quiet):
-        quiet = quiet[np.argsort(quiet[:, QUIET_LANE], kind="stable")]
     n, most = len(fresh.lane), fresh.longest // s.apart + 2
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),

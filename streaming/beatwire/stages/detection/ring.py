@@ -1,4 +1,4 @@
-"""Ring: write the samples of a pass into the rings of their bank, fill in their short holes, and take out mains hum.
+"""Ring: write the samples of a pass into the rings of their bank, fill in holes, bridge gaps, and take out mains hum.
 
 In:    Placement
 Out:   Ringed
@@ -72,7 +72,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
     if hum is not None:
         marked = _marked(fresh.lane, place)
-        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, marked, fresh.uv_per_unit, *hum, x)
+        backend.kernels.take_out_hum(len(fresh.lane), fresh.lanes, marked, fresh.quiet, fresh.uv_per_unit, *hum, x)
     return state, Ringed(fresh, x)
 
 

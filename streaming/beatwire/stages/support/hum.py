@@ -17,7 +17,7 @@ from beatwire.kernels.intake.converter import limit_of
 from beatwire.kernels.intake.holes import NO_VALUE
 from beatwire.kernels.intake.hum import SPANS
 from beatwire.kernels.intake.sines import FINE, LAG
-from beatwire.records import F64, I16, I32, Bool
+from beatwire.records import F64, I16, I32, I64, Bool
 from beatwire.records.columns import HUM_IM, HUM_OF, HUM_RE
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum
@@ -25,6 +25,7 @@ from beatwire.stages.support.mains import hum_filter_for, mains_hz, shapes_of_hu
 
 LEAST_MV = 0.05  # half a millimetre of ECG paper: less is not said
 LEAST_SHARE = 0.05  # of what else is in a window, where samples have no unit
+NO_GAP = np.zeros((0, 2), np.int64)
 _BLOCK = 1 << 22  # samples that are copied at a time
 
 Sign = dict[str, float | None]
@@ -97,10 +98,13 @@ def newest_hum(samples: I16, first: int, rate_hz: float, uv_per_unit: float, win
     return signs if any(signs) else []
 
 
-def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float, *, first: int = 0, hole: int = 0) -> I32:
+def take_out_hum(
+    x: I16, n: int, rate_hz: float, uv_per_unit: float, *, first: int = 0, hole: int = 0, gap: I64 = NO_GAP
+) -> I32:
     """Take hum out of the samples ``[first, n)`` of lanes, int16 [lanes, leads, R], in place, as of rings.
 
-    Holes of up to ``hole`` samples are filled in; the sample before the first one has no value then.
+    Holes of up to ``hole`` samples are filled in, and the gaps bridged, int64 [g, 2], first and last + 1 sample. The
+    sample before the first one has no value then.
 
     Returns
     -------
@@ -114,7 +118,8 @@ def take_out_hum(x: I16, n: int, rate_hz: float, uv_per_unit: float, *, first: i
     lane, begin = np.arange(lanes, dtype=np.int64), np.full(lanes, first, np.int64)
     fresh = FreshLanes(lane, lane, begin, np.full(lanes, n, np.int64), begin)
     marked, uv = np.full(lanes, hole > 0), np.full(lanes, uv_per_unit, np.float64)
-    CPU.kernels.take_out_hum(lanes, fresh, marked, uv, hum_filter, hum, x)
+    quiet = np.concatenate([np.repeat(lane, len(gap))[:, None], np.tile(gap, (lanes, 1))], axis=1)
+    CPU.kernels.take_out_hum(lanes, fresh, marked, quiet, uv, hum_filter, hum, x)
     return hum.sines
 
 

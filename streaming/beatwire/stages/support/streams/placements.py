@@ -92,14 +92,14 @@ def _distinct(ascending: I64) -> list[int]:
 
 
 def _quiet(fresh: I64, gaps: I64) -> I64:
-    """Return the stretches in which no beat may be: bridged gaps; ``fresh`` by columns."""
+    """Return the stretches in which no beat may be, by lane: bridged gaps; ``fresh`` by columns."""
     if len(gaps) == 0:
         return np.zeros((0, QUIET_COLUMNS), np.int64)
     at = np.flatnonzero(np.isin(fresh[FRESH_SLOT], gaps[:, EVENT_SLOT]))
     lane_of = dict(zip(fresh[FRESH_SLOT, at].tolist(), fresh[FRESH_LANE, at].tolist(), strict=True))
     columns = gaps[:, [EVENT_SLOT, EVENT_SAMPLE, EVENT_VALUE]]
     stretches = [(lane_of[slot], start, stop) for slot, start, stop in columns.tolist() if slot in lane_of]
-    return np.array(stretches, np.int64).reshape(-1, QUIET_COLUMNS)
+    return np.array(sorted(stretches), np.int64).reshape(-1, QUIET_COLUMNS)
 
 
 def _fresh(number: int, bank: Bank, columns: I64, quiet: I64, overloaded: bool) -> Fresh:
