@@ -14,6 +14,8 @@ from beatwire.page.beat_log import BeatLog
 from beatwire.page.population import decode, population, training_beats
 from beatwire.page.rules import rule_list
 from beatwire.page.ward import FORGET_US, Ward
+from hypothesis import given
+from hypothesis import strategies as st
 from laws import START_US
 from page_ward import alert, beat, bed, names, send, ward_of
 
@@ -127,6 +129,20 @@ def test_a_stream_of_which_neither_a_beat_nor_a_reason_comes_is_said_not_to_be_a
     assert after(18, alert("bed-1", "tachycardia")) == ["bed-1", "bed-2"], "an alert that is left explains nothing"
     assert ward.part("", 0, 64, START_US + (now_s + 3) * 1_000_000)["unanalysed"] == 0, "no samples come"
     assert after(90, step=30) == [], "chunks of half a minute come late, not samples without a monitor"
+
+
+@given(st.integers(0, 100_000))
+def test_a_clock_that_is_set_back_hides_neither_a_silent_stream_nor_one_that_is_not_analysed(back_s: int) -> None:
+    ward = ward_of("sending", "silent")
+    ward.add_records([beat("sending", 0.1)])
+    for k in range(1, 100):  # 20 s
+        now_us = START_US + k * 200_000 - back_s * 1_000_000
+        send(ward, "sending", first=50 * k, now_us=now_us)
+    part = ward.part("", 0, 64, now_us)
+    assert [(bed["stream"], bed["state"]) for bed in part["beds"]] == [("sending", "not analysed"), ("silent", "stale")]
+    assert part["unanalysed"] == 1
+    ward.add_records([beat("sending", 19.0)])
+    assert bed(ward, "sending", now_us)["state"] == "live"
 
 
 def test_the_log_of_beats_is_bounded_and_keeps_the_newest() -> None:

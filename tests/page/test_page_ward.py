@@ -1,6 +1,7 @@
 """The state behind the live page: order and search, alerts in force, acknowledgements."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from beatwire.kafka.reading.record import Record
 from beatwire.page import alerts as page_alerts
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS, ALERTS, BEATS
+from hypothesis import given
+from hypothesis import strategies as st
 from laws import START_US
 from page_ward import alert, beat, bed, names, ward_of
 
@@ -150,3 +153,23 @@ def test_malformed_alerts_and_acknowledgements_are_counted_and_change_nothing(va
     ward.add_records([Record(ALERTS, b"k", value), Record(ACKS, b"k", value), Record(BEATS, b"k", value or b"x")])
     assert ward.figures["rejected"] == 3
     assert names(ward) == []
+
+
+@given(st.integers(2, 5), st.data())
+def test_a_browser_that_leaves_while_alerts_are_passed_on_keeps_them_from_no_other(
+    count: int, data: st.DataObject
+) -> None:
+    leaving = data.draw(st.integers(0, count - 1))
+    ward, told = Ward(), list[int]()
+
+    def listener(k: int) -> Callable[[set[str]], None]:
+        def on_alerts(_: set[str]) -> None:
+            told.append(k)
+            if k == leaving:
+                ward.listeners.remove(on_alerts)
+
+        return on_alerts
+
+    ward.listeners += map(listener, range(count))
+    ward.add_records([alert("bed-1", "asystole")])
+    assert told == list(range(count))

@@ -5,6 +5,7 @@ the ward and the streams that it looks at, a cursor into the samples of each, th
 
 Each browser reads the rings with cursors of its own. One that does not keep up gets no samples until it has caught up,
 then those that are still in the rings, and the number that it lost. It delays neither the reader nor other browsers.
+What staff enter waits for the broker in a task of its own: samples and the ward do not wait for it.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ FASTEST_WARD_S = 0.2  # between two ward messages when alerts change
 MOST_UNSEEN = 16  # messages: two seconds of flushes
 SEND_S = 20.0  # a browser that takes nothing for so long is disconnected
 MOST_TEXT = 16_384  # characters of a message
+MOST_ENTERED = 32  # messages of staff that wait for the one in work
 
 
 class Cursor:
@@ -65,6 +67,7 @@ class Browser:
         self._ward_due = True
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
+        self._entered = asyncio.Queue[dict[str, Any]](MOST_ENTERED)
 
     async def run(self) -> None:
         """Receive and send until the browser leaves."""
@@ -76,19 +79,18 @@ class Browser:
 
         self._ward.listeners.append(on_alerts)
         self._changed |= self._ward.alarmed()
-        sender = asyncio.create_task(self._send_all())
-        receiver = asyncio.create_task(self._receive_all())
+        tasks = [asyncio.create_task(work()) for work in (self._send_all, self._receive_all, self._answer_all)]
         try:
-            done, _ = await asyncio.wait({sender, receiver}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         except (WebSocketDisconnect, TimeoutError, RuntimeError):  # the browser has left, or takes nothing
             pass
         finally:
             self._ward.listeners.remove(on_alerts)
-            for task in (sender, receiver):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(sender, receiver, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _alerts_changed(self, streams: set[str]) -> None:
         self._changed |= streams
@@ -101,11 +103,20 @@ class Browser:
             if message["type"] == "websocket.disconnect":
                 return
             try:
-                await self._handle(message.get("text"))
+                self._handle(message.get("text"))
             except ValueError as error:
                 await self._send({"type": "error", "text": str(error)})
 
-    async def _handle(self, text: str | None) -> None:
+    async def _answer_all(self) -> None:
+        """Publish what staff enter, one after the other, and answer it."""
+        while True:
+            message = await self._entered.get()
+            try:
+                await (self._acknowledge(message) if message["type"] == "ack" else self._limits(message))
+            except ValueError as error:
+                await self._send({"type": "error", "text": str(error)})
+
+    def _handle(self, text: str | None) -> None:
         """Apply a message of the browser.
 
         Raises
@@ -130,12 +141,12 @@ class Browser:
             self._watch(message)
         elif kind == "seen":
             self._seen = max(self._seen, protocol.count_of(message, "number", self._number))
-        elif kind == "ack":
-            await self._acknowledge(message)
-            return
-        elif kind in ("limits", "set limits"):
-            await self._limits(message)
-            return
+        elif kind in ("ack", "limits", "set limits"):
+            if self._entered.full():
+                raise ValueError(
+                    f"{kind}: expected at most {MOST_ENTERED} messages to wait for Kafka; this one is lost"
+                )
+            self._entered.put_nowait(message)
         else:
             raise ValueError("expected a message of type ward, watch, ack, limits, set limits or seen")
         self._wake.set()
@@ -181,8 +192,9 @@ class Browser:
                     desk.change, stream, protocol.limits_of(message), protocol.by_of(message)
                 )
             warning = await asyncio.to_thread(desk.warning)
-        except (FatalError, UserError) as error:
-            raise ValueError(str(error)) from None
+        except (FatalError, UserError) as error:  # of limits, or of Kafka
+            text = str(error)
+            raise ValueError(text if text.startswith("limits") else f"{kind}: {text}") from None
         await self._send(
             {"type": "limits", "stream": stream, "limits": rows, "saved": kind == "set limits", "warning": warning,
              "replaced": None if replaced is None else {"by": replaced["by"], "limits": replaced["limits"]}}

@@ -33,7 +33,7 @@ class Unanalysed:
         self._heard_us: I64 = np.zeros(0, np.int64)
 
     def add_chunks(self, before_us: I64, arrived_us: I64, pause_us: int, now_us: int) -> None:
-        """Note the streams that begin, or come after a pause.
+        """Note the streams that begin, or come after a pause, or after the clock was set back.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Unanalysed:
         self.now_us = now_us
         self._grow(len(arrived_us))
         began = np.append(before_us, np.full(len(arrived_us) - len(before_us), -1))
-        self._heard_us[arrived_us - began > pause_us] = now_us
+        self._heard_us[abs(arrived_us - began) > pause_us] = now_us
 
     def add_beats(self, slots: list[int]) -> None:
         """Note the streams of beats that were read."""

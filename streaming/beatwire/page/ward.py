@@ -88,7 +88,7 @@ class Ward:
                 self._rank[slot] = self._alerts.rank(self._traces.directory.names[slot])
             stops, lasts = self._traces.ints["stop"], self._beats.last
             self._forget([slot for slot in slots if not self._rank[slot] and stops[slot] < 0 and slot not in lasts])
-        for listener in self.listeners if streams else ():
+        for listener in tuple(self.listeners) if streams else ():  # one that leaves meanwhile skips no other
             listener(streams)
 
     def forget_silent(self, now_us: int) -> None:
@@ -258,7 +258,7 @@ class Ward:
     def _unanalysed(self, slots: I64, now_us: int) -> list[int]:
         """Return those of the slots whose samples come, and neither a beat nor an alert that says why."""
         arrived_us = self._traces.ints["arrived_us"]
-        silent = self.unanalysed.among(slots[now_us - arrived_us[slots] <= STALE_US], arrived_us).tolist()
+        silent = self.unanalysed.among(slots[abs(now_us - arrived_us[slots]) <= STALE_US], arrived_us).tolist()
         names = self._traces.directory.names
         return [slot for slot in silent if not any(map(explains, self._alerts.in_force(names[slot])))]
 
@@ -266,7 +266,7 @@ class Ward:
         traces = self._traces
         stream, stop = traces.directory.names[slot], int(traces.ints["stop"][slot])
         arrived_us = int(traces.ints["arrived_us"][slot]) if stop >= 0 else None
-        is_stale = arrived_us is None or now_us - arrived_us > STALE_US
+        is_stale = arrived_us is None or abs(now_us - arrived_us) > STALE_US  # later: the clock was set back since
         off = bool(traces.ints["lead_off"][slot] & 1) and stop >= 0
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)

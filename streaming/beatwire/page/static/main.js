@@ -127,7 +127,7 @@ const handlers = {
   ack: () => {},
   limits: (message) => bed.showLimits(message),
   error: (message) => {
-    if (message.text.startsWith("limits of ") || message.text.startsWith("set limits: ")) bed.limits.fail(message.text);
+    if (/^(set )?limits(:| of )/.test(message.text)) bed.limits.fail(message.text);
     page.error = message.text;
     page.errorMs = performance.now();
   },
