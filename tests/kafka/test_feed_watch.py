@@ -132,6 +132,20 @@ def test_that_brokers_are_away_is_logged_once_and_that_they_are_back_and_not_eac
     assert len(passes(5, 0)) == 1
 
 
+@pytest.mark.parametrize("left", [1, 2, 3])
+def test_of_a_topic_created_again_with_fewer_partitions_no_broker_is_away_until_one_is(
+    watch: FeedWatch, brokers: Brokers, clock: Clock, caplog: pytest.LogCaptureFixture, left: int
+) -> None:
+    brokers.partitions = range(left)
+    for away, events in (([], []), ([0], ["broker away"]), ([], ["broker back"])):
+        brokers.away = set(away)
+        caplog.clear()
+        for _ in range(300):
+            clock.s += 0.1
+            watch.look()
+        assert [record.__dict__["event"] for record in caplog.records] == events
+
+
 def test_the_clock_of_silence_advances_only_while_a_broker_answers(
     watch: FeedWatch, brokers: Brokers, clock: Clock
 ) -> None:

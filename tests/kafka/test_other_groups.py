@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import beatwire
 import pytest
 from beatwire.alerts.settings import Settings
 from beatwire.errors import UserError
@@ -14,7 +17,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.other_groups import GroupWatch, judging_otherwise, other_monitors
 from beatwire.kafka.publishing.sender import Sender
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from hypothesis import given
 from hypothesis import strategies as st
 from moments import wait_until
@@ -41,15 +44,34 @@ class Brokers:
     def list_consumer_groups(self, **_: Any) -> Future[Any]:
         return done(SimpleNamespace(valid=[SimpleNamespace(group_id=name) for name in self.groups]))
 
-    def list_consumer_group_offsets(self, asked: list[Any], **_: Any) -> dict[str, Future[Any]]:
-        (group,) = (one.group_id for one in asked)
-        commits = self.groups[group]
-        if commits is None:
-            refused: Future[Any] = Future()
-            refused.set_exception(KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)))
-            return {group: refused}
-        found = [SimpleNamespace(topic="ecg.samples", metadata=metadata) for metadata in commits]
-        return {group: done(SimpleNamespace(topic_partitions=found))}
+    def list_topics(self, topic: str, **_: Any) -> Any:
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None, 1: None, 2: None})})
+
+    def consumer(self, own: dict[str, Any]) -> Commits:
+        return Commits(self.groups[own["group.id"]])
+
+
+class Commits:
+    """A consumer of a group, as far as it is asked for commits."""
+
+    def __init__(self, metadata: list[str] | None) -> None:
+        self.metadata = metadata
+
+    def committed(self, partitions: list[TopicPartition], **_: Any) -> list[TopicPartition]:
+        if self.metadata is None:
+            raise KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+        stated = [*self.metadata, *[""] * len(partitions)]
+        return [TopicPartition(at.topic, at.partition, 7, of) for at, of in zip(partitions, stated, strict=False)]
+
+    def close(self) -> None:
+        pass
+
+
+def test_no_admin_client_asks_for_the_commits_or_the_members_of_a_group() -> None:
+    """It may end the process while a broker starts (`beatwire.kafka.consuming.commits`)."""
+    code = "\n".join(path.read_text("utf-8") for path in Path(beatwire.__file__).parent.rglob("*.py"))
+    assert "list_consumer_groups(" in code
+    assert not re.findall(r"list_consumer_group_offsets|describe_consumer_groups|alter_consumer_group_offsets", code)
 
 
 def test_groups_that_commit_as_monitors_do_are_found_and_archivers_are_none() -> None:

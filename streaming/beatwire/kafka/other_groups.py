@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import ConsumerGroupState, KafkaException
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.consuming.positions import Position, is_monitors
+from beatwire.kafka.consuming.commits import commits_of_monitors
+from beatwire.kafka.consuming.positions import Position
 from beatwire.wire import names
 
 _MOST = 100  # groups that are looked at
@@ -69,10 +69,7 @@ def judging_otherwise(cluster: Cluster, limits: str, *, timeout_s: float = 3.0) 
     limits
         The digest of those of the caller (`beatwire.alerts.settings.Settings.digest`).
     """
-    stated = {
-        name: {Position.from_commit(0, one).settings for one in metadata}
-        for name, metadata in _monitors(cluster, timeout_s).items()
-    }
+    stated = {name: {one.settings for one in commits} for name, commits in _monitors(cluster, timeout_s).items()}
     own = f"limits:{limits}"
     return [name for name, of in stated.items() if any(one is not None and own not in one.split(",") for one in of)]
 
@@ -90,27 +87,18 @@ def other_defaults(groups: Sequence[str]) -> str:
     )
 
 
-def _monitors(cluster: Cluster, timeout_s: float) -> dict[str, list[str]]:
-    """Return groups with members -> the metadata of their commits, of those that have committed as monitors do."""
+def _monitors(cluster: Cluster, timeout_s: float) -> dict[str, list[Position]]:
+    """Return groups with members -> their commits, of those that have committed as monitors do."""
     admin, topic = cluster.admin(), cluster.topic(names.SAMPLES)
     try:
         active = admin.list_consumer_groups(
             states={ConsumerGroupState.STABLE, ConsumerGroupState.PREPARING_REBALANCING}, request_timeout=timeout_s
         ).result(timeout_s)
-        found = {
-            name: _commits(admin, name, topic, timeout_s)
-            for name in sorted(one.group_id for one in active.valid)[:_MOST]
-        }
+        partitions = list(admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions)
     except (KafkaException, TimeoutError, ValueError):
         return {}
-    return {name: metadata for name, metadata in found.items() if metadata}
-
-
-def _commits(admin: AdminClient, group: str, topic: str, timeout_s: float) -> list[str]:
-    """Return the metadata of a group's commits that are those of monitors."""
-    try:
-        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=timeout_s)
-        found = asked[group].result(timeout_s).topic_partitions or []
-    except (KafkaException, TimeoutError):  # not allowed to see it
-        return []
-    return [at.metadata for at in found if at.topic == topic and at.metadata and is_monitors(at.metadata)]
+    found = {
+        name: commits_of_monitors(cluster, name, names.SAMPLES, partitions, timeout_s=timeout_s)
+        for name in sorted(one.group_id for one in active.valid)[:_MOST]
+    }
+    return {name: commits for name, commits in found.items() if commits}

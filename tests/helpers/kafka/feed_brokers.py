@@ -36,7 +36,7 @@ class Brokers:
 
     def __init__(self, clock: Clock | None = None, *, raises: bool = True) -> None:
         self.clock, self.late_s, self.raises = clock or Clock(), dict[int, float](), raises
-        self.ends = dict.fromkeys(PARTITIONS, 5)
+        self.ends, self.partitions = dict.fromkeys(PARTITIONS, 5), PARTITIONS
         self.away: set[int] = set()
         self.clients, self.newest_ms = 0, 1_000
 
@@ -48,7 +48,7 @@ class Brokers:
         return self
 
     def list_topics(self, name: str, timeout: float) -> SimpleNamespace:
-        partitions = {partition: SimpleNamespace(leader=partition // 2) for partition in PARTITIONS}
+        partitions = {partition: SimpleNamespace(leader=partition // 2) for partition in self.partitions}
         return SimpleNamespace(topics={name: SimpleNamespace(partitions=partitions)})
 
     def list_offsets(self, asked: dict, request_timeout: float) -> dict:

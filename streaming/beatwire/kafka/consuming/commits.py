@@ -144,6 +144,20 @@ def committed_positions(
     return {of.partition: at for of in found if (at := as_position(of)) is not None}
 
 
+def commits_of_monitors(
+    cluster: Cluster, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
+) -> list[Position]:
+    """Return the positions that monitors have committed for a group; none if the broker does not say."""
+    consumer = _group_reader(cluster, group, "read_uncommitted")
+    try:
+        found = _request_commits(consumer, [TopicPartition(cluster.topic(topic), p) for p in partitions], timeout_s)
+    except KafkaException:  # not allowed to see it
+        return []
+    finally:
+        consumer.close()
+    return [Position.from_commit(at.offset, at.metadata) for at in found if is_monitors(at.metadata)]
+
+
 def has_pending_commits(
     cluster: Cluster, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0
 ) -> bool:

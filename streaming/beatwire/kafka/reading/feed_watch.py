@@ -180,6 +180,8 @@ class FeedWatch:
         self._leaders = {}
         for at in self._partitions:
             self._leaders.setdefault(found[at.partition].leader, []).append(at)
+        if found:  # those that a topic created again does not have are not waited for
+            self._answered_at_s = {p: at_s for p, at_s in self._answered_at_s.items() if p in found}
         self._searched_s = time.monotonic()
 
     def _request(self, spec: OffsetSpec) -> dict[int, tuple[int, int]]:
