@@ -10,8 +10,8 @@ import numpy as np
 from beatwire.errors import UserError
 
 from beatwire_producers.faults import Clocks, Faults, inject
-from beatwire_producers.feeds import LEADS, LENGTH, Lanes
-from beatwire_producers.schedule import Schedule, chunks_of, joined
+from beatwire_producers.feeds import LEADS, Lanes
+from beatwire_producers.schedule import Schedule, chunks_of, joined, lengths_of
 
 _BLOCK_ROWS = 8192  # messages scheduled and encoded together: beyond this, larger blocks are no faster
 _MAX_CHUNK_BYTES = 60_000  # of samples: a message stays below 64 kB
@@ -56,8 +56,8 @@ def schedule_blocks(
         raise UserError(f"--chunk-ms: expected messages below 64 kB; {chunk_ms:g} ms would be {longest:.0f} bytes")
     if seconds is not None and not seconds > 0:
         raise UserError(f"--seconds: expected more than 0; got {seconds:g}")
-    signal_s = float(np.max(lanes.ints[:, LENGTH] / lanes.rate_hz))
-    last = int(np.ceil(min(signal_s, seconds or signal_s) * 1000.0 / chunk_ms - 1e-9))
+    signal_s = float(np.max(lengths_of(lanes, seconds) / lanes.rate_hz))
+    last = int(np.ceil(signal_s * 1000.0 / chunk_ms - 1e-9))
     at_once = max(1, round(1000.0 / chunk_ms) if live else _BLOCK_ROWS // len(lanes.feeds))
     if live and at_once * len(lanes.feeds) > _BLOCK_ROWS:
         at_once = 1
@@ -65,7 +65,7 @@ def schedule_blocks(
     delayed: list[Schedule] = []
     for begin in range(0, last, at_once):
         stop = min(last, begin + at_once)
-        rows = chunks_of(lanes, chunk_ms, begin, stop)
+        rows = chunks_of(lanes, chunk_ms, begin, stop, seconds)
         if faults:
             rows, injected = inject(rows, faults, chunk_ms, lanes.ints[:, LEADS], seed, clocks)
             for kind, count in injected.counts.items():

@@ -109,11 +109,13 @@ def feeds_of(recordings: Sequence[Recording], streams: int | None = None) -> lis
     Raises
     ------
     UserError
-        `streams` is less than one.
+        `streams` is less than one, or than the number of recordings: one would be left out.
     """
     streams = len(recordings) if streams is None else streams
     if streams < 1:
         raise UserError(f"--streams: expected at least 1; got {streams}")
+    if streams < len(recordings):
+        raise UserError(f"--streams: expected at least {len(recordings)}, one a recording; got {streams}")
     feeds = []
     for n in range(streams):
         recording = recordings[n % len(recordings)]

@@ -50,7 +50,7 @@ class Summary:
     samples     samples in them, over all leads
     bytes       bytes of the message values
     seconds     duration of the replay
-    signal_s    seconds of signal sent of each stream
+    signal_s    seconds of signal sent of each stream, of the longest one where they differ
     waited_s    seconds of waiting for the reader
     faults      fault -> number of chunks
     behind_ms   ``max``: the longest delay of a message behind its time
@@ -221,7 +221,8 @@ def play(
     limit = None
     if reader is not None:
         limit = LagLimit(lambda: reader.lag() + sender.unacknowledged(), reader.group, clock=clock, sleep=sleep)
-    signal_s = max(f.recording.seconds for f in feeds) if seconds is None else seconds
+    signal_s = max(f.recording.seconds for f in feeds)
+    signal_s = signal_s if seconds is None else min(seconds, signal_s)
     pacer = Pacer(speed, clock, sleep)
     try:
         for rows in blocks:
@@ -246,7 +247,8 @@ def play(
                 summary.messages += len(values)
                 summary.samples += int((rows.count[slot] * lanes.ints[lane, LEADS]).sum())
                 summary.bytes += size
-                summary.signal_s = max(summary.signal_s, min(due_s, signal_s))
+                sent_s = (rows.first[slot] + rows.count[slot]) / lanes.rate_hz[lane]
+                summary.signal_s = max(summary.signal_s, float(sent_s.max()))
                 if progress is not None:
                     progress(summary.signal_s, signal_s)
             if summary.stopped:

@@ -16,6 +16,7 @@ from beatwire.records import I32, I64, U8
 from beatwire_producers.feeds import LENGTH, Lanes
 
 INTACT, TRUNCATED, GARBAGE, NO_VALUE = range(4)
+_MOST_S = 1e9  # no recording is longer
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,17 @@ def phases_us(lanes: int, chunk_ms: float) -> I64:
     return phases
 
 
-def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = None) -> Schedule:
+def lengths_of(lanes: Lanes, seconds: float | None = None) -> I64:
+    """Return how many samples of each lead are played of each stream, int64 [lanes]; ``seconds`` None: all of them."""
+    lengths = lanes.ints[:, LENGTH]
+    if seconds is None:
+        return lengths
+    return np.minimum(lengths, np.ceil(min(seconds, _MOST_S) * lanes.rate_hz - 1e-6).astype(np.int64))
+
+
+def chunks_of(
+    lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = None, seconds: float | None = None
+) -> Schedule:
     """Return the chunks ``start`` to ``stop`` of every stream, in the order in which they are due.
 
     Parameters
@@ -80,13 +91,15 @@ def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = 
         Length of a chunk, milliseconds.
     start, stop
         Numbers of the first chunk and of the one after the last; by default all chunks of the longest stream.
+    seconds
+        Of each stream; None: all of it.
     """
     step = lanes.rate_hz * chunk_ms / 1000.0  # samples a chunk, [lanes]
     if stop is None:
-        stop = int(np.max(np.ceil(lanes.ints[:, LENGTH] / step - 1e-9)))
+        stop = int(np.max(np.ceil(lengths_of(lanes, seconds) / step - 1e-9)))
     number = np.repeat(np.arange(start, stop, dtype=np.int64), len(step))
     lane = np.tile(np.arange(len(step), dtype=np.int64), stop - start)
-    length = lanes.ints[lane, LENGTH]
+    length = lengths_of(lanes, seconds)[lane]
     first = np.minimum(np.floor(number * step[lane] + 1e-6).astype(np.int64), length)
     last = np.minimum(np.floor((number + 1) * step[lane] + 1e-6).astype(np.int64), length)
     phase_us = phases_us(len(step), chunk_ms)

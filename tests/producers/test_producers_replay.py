@@ -147,6 +147,20 @@ def test_chunks_are_sent_when_their_last_sample_exists(broker: Cluster) -> None:
     assert summary.behind_ms["max"] < 0.001
 
 
+@pytest.mark.parametrize(("seconds", "chunk_ms", "sent_s"), [(11, 10_000, 11.0), (99, 200, 30.0), (None, 300, 30.0)])
+def test_the_summary_says_how_much_signal_was_sent(
+    broker: Cluster, seconds: float | None, chunk_ms: float, sent_s: float
+) -> None:
+    told: list[tuple[float, float]] = []
+    with Sender(broker) as sender:
+        feeds = feeds_of([read_recording("synthetic:seconds=30")], 3)
+        summary = play(
+            feeds, sender, speed=MAX, seconds=seconds, chunk_ms=chunk_ms, progress=lambda at, of: told.append((at, of))
+        )
+    assert (summary.signal_s, summary.samples) == (sent_s, 3 * 250 * sent_s)
+    assert told[-1] == (sent_s, sent_s)
+
+
 def test_faults_are_injected_and_counted(broker: Cluster) -> None:
     reader = Reader(broker)
     recording = read_recording("synthetic:seconds=20")

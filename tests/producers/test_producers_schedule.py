@@ -5,6 +5,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.recordings import Recording
 from beatwire.wire import avro
+from beatwire_producers.blocks import schedule_blocks
 from beatwire_producers.encode import Encoder
 from beatwire_producers.feeds import Feed, Lanes, feeds_of, pseudonym
 from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule, chunks_of, joined
@@ -33,6 +34,21 @@ def test_chunks_contain_every_sample_once_and_do_not_drift(chunk_ms: float) -> N
         due_s = (mine.due_us - rows.due_us.min()) / 1e6
         assert np.all(np.abs(due_s - mine.number * chunk_ms / 1000) <= 1.01 * chunk_ms / 1000)
     assert np.all(np.diff(rows.due_us) >= 0)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    seconds=st.floats(0.001, 30.0), chunk_ms=st.sampled_from([4.0, 33.3, 200.0, 10_000.0]),
+    rates=st.lists(st.sampled_from([62.475, 128.0, 250.0, 1000.0]), min_size=1, max_size=4), n=st.integers(1, 3000),
+)  # fmt: skip
+def test_so_many_seconds_are_sent_of_each_stream_however_long_its_chunks_are(
+    seconds: float, chunk_ms: float, rates: list[float], n: int
+) -> None:
+    lanes = Lanes.of([Feed(f"s{k}", recording(rate_hz, n=n)) for k, rate_hz in enumerate(rates)])
+    blocks = [*schedule_blocks(lanes, chunk_ms, None, 0, seconds, {}, live=n % 2 == 0)]
+    for lane, rate_hz in enumerate(rates):
+        sent = sum(int(rows.count[rows.lane == lane].sum()) for rows in blocks)
+        assert n == sent <= seconds * rate_hz + 1e-6 or 0 <= sent - seconds * rate_hz < 1
 
 
 def test_a_schedule_in_blocks_equals_the_schedule_in_one_piece() -> None:
@@ -119,3 +135,5 @@ def test_stream_ids_are_short_and_ascii() -> None:
 def test_zero_streams_are_refused() -> None:
     with pytest.raises(UserError, match="--streams: expected at least 1; got 0"):
         feeds_of([recording()], 0)
+    with pytest.raises(UserError, match="--streams: expected at least 3, one a recording; got 2"):
+        feeds_of([recording(name=name) for name in "abc"], 2)
