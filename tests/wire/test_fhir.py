@@ -230,12 +230,19 @@ def test_a_file_that_is_cut_off_is_one_line(tmp_path: Path) -> None:
         ("--beats FILE -X security.protocol=SSL", "--property: expected no file beside it; got --beats"),
         ("--beats FILE --topic-prefix a.", "--topic-prefix: expected no file beside it; got --beats"),
         ("--start 2026-11-23T08:00:00Z --bootstrap-servers b:1", "--start: expected --beats or --alerts beside it"),
+        (
+            "--start 2026-11-23T08:00:00Z --resource device-alert --alerts ALERTS",
+            "--start: expected alerts of beatwire analyze; those of",
+        ),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(options: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text("time_s,rate_bpm\n1,60\n")
-    assert str(invoke(*options.replace("FILE", str(path)).split()).exception).startswith(message)
+    alerts = tmp_path / "of-kafka.jsonl"
+    alerts.write_text(json.dumps(alert("on", 9)))
+    words = options.replace("FILE", str(path)).replace("ALERTS", str(alerts)).split()
+    assert str(invoke(*words).exception).startswith(message)
 
 
 @pytest.mark.parametrize(("given", "subject"), [((), "ward"), (("--stream", "bed-7"), "bed-7")])
@@ -249,3 +256,35 @@ def test_alerts_of_analyze_begin_at_start_and_have_a_pseudonym(
     (one,) = json.loads(done.stdout)["entry"]
     assert one["resource"]["occurrencePeriod"]["start"] == "2026-11-23T08:00:05.000Z"
     assert one["resource"]["subject"]["identifier"]["value"] == subject
+
+
+def test_a_recording_without_alerts_is_an_empty_bundle_whenever_it_began(tmp_path: Path) -> None:
+    path = tmp_path / "ward.jsonl"
+    path.write_text("")
+    done = invoke("--resource", "device-alert", "--alerts", path, "--start", "2026-11-23T08:00:00Z")
+    assert (done.exit_code, "entry" in json.loads(done.stdout)) == (0, False)
+
+
+@given(
+    names=st.lists(st.text("ab.1-", min_size=1, max_size=6).map(lambda name: f"r{name}"), min_size=2, max_size=4),
+    starts=st.lists(st.integers(0, 23), min_size=1, max_size=2, unique=True),
+    ending=st.sampled_from([".jsonl", ".csv.alerts.jsonl", ".parquet.alerts.jsonl"]),
+)
+@settings(max_examples=draws(25), deadline=None)
+def test_no_two_recordings_share_a_subject_or_the_identifier_of_an_alert(
+    names: list[str], starts: list[int], ending: str
+) -> None:
+    analyzed = [alert(state, 9, stream="analyze", onset_us=START_US, decided_us=START_US) for state in ("on", "off")]
+    found: dict[str, set[tuple[str, int]]] = {}
+    subjects: dict[str, set[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            path = Path(folder) / f"{name}{ending}"
+            path.write_text("\n".join(map(json.dumps, analyzed)))
+            for hour in starts:
+                done = invoke("--resource", "device-alert", "--alerts", path, "--start", f"2026-11-23T{hour:02}:00:00Z")
+                (one,) = json.loads(done.stdout)["entry"]
+                found.setdefault(one["resource"]["identifier"][0]["value"], set()).add((name, hour))
+                subjects.setdefault(one["resource"]["subject"]["identifier"]["value"], set()).add(name)
+    assert all(len(recordings) == 1 for recordings in (*found.values(), *subjects.values()))
+    assert (len(found), len(subjects)) == (len(set(names)) * len(starts), len(set(names)))

@@ -6,6 +6,7 @@ Out: one Bundle as JSON; an R5 Bundle has been validated by fhir.resources
 
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -192,12 +193,18 @@ def _begin(start: datetime | None) -> datetime:
 
 
 def _subject(path: Path) -> str:
-    """Return the pseudonym of a recording without one: the name of the file."""
-    return path.name.split(".")[0]
+    """Return the pseudonym of a recording without one: the name of the file, without the endings that `analyze` writes.
+
+    >>> [_subject(Path(name)) for name in ("bed.7.csv.gz", "bed.8.csv.alerts.jsonl", "ward.jsonl")]
+    ['bed.7', 'bed.8', 'ward']
+    """
+    name = re.sub(r"(?i)(?<=.)(\.alerts)?\.jsonl$", "", path.name)
+    return re.sub(r"(?i)(?<=.)\.(csv|csv\.gz|parquet|pq|atr)$", "", name)
 
 
 def _alerts_of_file(path: Path, stream: str | None, start: datetime | None) -> Iterator[dict[str, Any]]:
     """Yield the transitions of a file of alerts; those of ``analyze`` have no stream and no clock of their own."""
+    from beatwire.alerts.rule import alert_id
     from beatwire.offline.results.merge import START_US
     from beatwire.wire.alerts import decode_alert
 
@@ -212,12 +219,15 @@ def _alerts_of_file(path: Path, stream: str | None, start: datetime | None) -> I
             alert = decode_alert(line)
         except ValueError as error:
             raise UserError(f"{expected}; got {path}, line {number}: {error}") from error
-        if alert["stream"] == ANALYZED:
+        if alert["stream"] == ANALYZED:  # so that no other recording has an alert of this id, and no other time
             alert["stream"] = stream or _subject(path)
             begin = begin or _begin(start)
+            alert["id"] = alert_id(alert["stream"], alert["session"], f"{alert['id']}|{begin}", alert["onset"])
             for name in ("onset_us", "decided_us"):
                 alert[name] += (begin - EPOCH) // timedelta(microseconds=1) - START_US
         yield alert
+    if start is not None and lines and begin is None:
+        raise UserError(f"--start: expected alerts of beatwire analyze; those of {path} have times of their own")
 
 
 def _of_kafka(
