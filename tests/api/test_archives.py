@@ -16,7 +16,7 @@ import pytest
 from archive_folders import NAMES, assert_as_analyzed, patterns, row, run
 from beatwire.api.archive import read_table
 from beatwire.archives import work
-from beatwire.archives.store import Store
+from beatwire.archives.store import SCHEMAS, Store
 from beatwire.errors import UserError
 from beatwire.model.checkpoint import SHIPPED
 from beatwire.model.storage import model_files
@@ -100,6 +100,21 @@ def test_a_table_is_a_dask_frame_with_a_partition_a_recording(folder: Path, clie
     recordings = read_table(tmp_path / "out").compute(scheduler="synchronous").set_index("recording")
     assert recordings.loc[NAMES[1], "beats"] == (found["recording"] == NAMES[1]).sum()
     assert set(recordings.index) == set(NAMES[:3])
+
+
+@pytest.mark.parametrize("table", [*SCHEMAS])
+def test_the_tables_of_an_archive_of_which_nothing_could_be_read_are_empty(
+    client: Client, tmp_path: Path, table: str
+) -> None:
+    said: list[str] = []
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "words.csv").write_text("no numbers\n")
+    found = beatwire.archive(tmp_path / "in", tmp_path / "out", table=table, scheduler=client, notes=said.append)
+    assert list(found.columns) == [*SCHEMAS[table], "recording"]
+    rows = found.compute(scheduler="synchronous")
+    assert len(rows) == (1 if table == "recordings" else 0)
+    assert len(rows.groupby("recording", observed=True).size()) == len(rows)
+    assert any(line.startswith("words.csv: ") for line in said)
 
 
 def test_what_is_done_is_not_done_again_and_what_changed_is(

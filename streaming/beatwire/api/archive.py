@@ -6,11 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from beatwire.api.notes import on_stderr
 from beatwire.archives.cluster import check_installed
 from beatwire.archives.find import find
 from beatwire.archives.run import Archived, archive_all, path_of
-from beatwire.archives.store import RECORDINGS, SCHEMAS, Store
+from beatwire.archives.store import RECORDINGS, SCHEMAS, Store, as_arrow
 from beatwire.archives.work import Work
 from beatwire.errors import UserError
 from beatwire.model.checkpoint import load_model
@@ -93,10 +95,14 @@ def archive(
 
 
 def read_table(out: str | Path, table: str = RECORDINGS) -> Any:
-    """Return a table of an archive as a Dask DataFrame, one partition a recording."""
+    """Return a table of an archive as a Dask DataFrame, one partition a recording; without a recording it is empty."""
     import dask.dataframe
 
-    return dask.dataframe.read_parquet(path_of(Store(out).out, table))
+    store = Store(out)
+    if not store.has(table):
+        empty = as_arrow(table, {}).to_pandas().assign(recording=pd.Categorical([]))
+        return dask.dataframe.from_pandas(empty, npartitions=1)
+    return dask.dataframe.read_parquet(path_of(store.out, table))
 
 
 def run_archive(

@@ -131,6 +131,11 @@ class Store:
             except Exception as error:
                 raise NotWrittenError(f"--out: expected to remove {path}; got: {_why(error)}") from None
 
+    def has(self, table: str) -> bool:
+        """Return True if a table has a file of a recording."""
+        files, root = fsspec.core.url_to_fs(f"{self.out}/{table}")
+        return files.isdir(root) and any(path.endswith(f"/{_FILE}") for path in files.find(root))
+
     def row(self, name: str) -> dict[str, Any] | None:
         """Return the row of a recording; None if it has none."""
         files, at = fsspec.core.url_to_fs(self.path(RECORDINGS, name))
