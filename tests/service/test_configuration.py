@@ -55,6 +55,16 @@ def test_an_empty_variable_counts_as_not_set_and_short_names_are_read(tmp_path: 
     assert loaded.origin("page.token") == "environment variable BEATWIRE_TOKEN"
 
 
+@pytest.mark.parametrize("key", ["kafka.bootstrap", "page.token"])
+def test_a_short_variable_overrides_the_long_one_as_the_page_says(key: str) -> None:
+    short, long = ("k:1", "k:2") if key == "kafka.bootstrap" else ("a-token-of-24-characters", "a-token-of-others")
+    names = {"kafka.bootstrap": "BEATWIRE_BOOTSTRAP", "page.token": "BEATWIRE_TOKEN"}
+    loaded = load(None, {}, {names[key]: short, f"BEATWIRE_{key.upper().replace('.', '__')}": long})
+    section, _, name = key.partition(".")
+    assert getattr(getattr(loaded.values, section), name) == short
+    assert loaded.origin(key) == f"environment variable {names[key]}"
+
+
 def test_limits_and_streams_reach_the_graph_with_the_fields_of_its_settings(tmp_path: Path) -> None:
     assert settings_of(load(None, {}, {}).values) == Settings()
     assert set(Configuration().limits.model_dump()) == set(KEYS)

@@ -108,7 +108,7 @@ def from_file(path: Path) -> Values:
 
 
 def from_environment(environment: Mapping[str, str]) -> Values:
-    """Return the values of environment variables; empty ones count as not set.
+    """Return the values of environment variables, the short ones over the others; empty ones count as not set.
 
     ``BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD`` is the property ``sasl.password``: a shell takes no dots in a name.
     """
@@ -121,9 +121,7 @@ def from_environment(environment: Mapping[str, str]) -> Values:
         tables = source()
     except SettingsError as error:
         raise UserError(f"environment: expected JSON in a variable that holds a table; got: {error}") from error
-    found: Values = {
-        ALIASES[name]: (value, f"environment variable {name}") for name, value in own.items() if name in ALIASES
-    }
+    found: Values = {}
     for key, value in _entries(tables).items():
         section, _, rest = key.partition(".")
         name = f"{PREFIX}{section}{DELIMITER}{rest.partition('.')[0]}".upper()
@@ -131,7 +129,8 @@ def from_environment(environment: Mapping[str, str]) -> Values:
     for name, value in properties.items():
         key = f"{PROPERTIES}.{name.removeprefix(_PROPERTY).lower().replace('_', '.')}"
         found[key] = value, f"environment variable {name}"
-    return found
+    short = {key: (own[name], f"environment variable {name}") for name, key in ALIASES.items() if name in own}
+    return found | short
 
 
 def check_with_librdkafka(loaded: Loaded, *, monitors: bool = False) -> None:
