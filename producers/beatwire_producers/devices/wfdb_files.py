@@ -1,7 +1,8 @@
 """Keeps what devices sent as WFDB records: a record a session, in a folder.
 
 In:  chunks in their order. Out: ``STREAM-SESSION.hea`` and ``.dat``, format 16; -32768 where there is no value. The
-header is written when a record begins and when it ends, so a record can be read while it grows.
+header is written when a record begins and when it ends, so a record can be read while it grows. What is not calibrated
+has a gain of 0.
 """
 
 import threading
@@ -122,13 +123,11 @@ class WfdbFolder:
         """Write the header: rate, start, units of each lead, and the length once it is known."""
         chunk, name = record.begin, record.path.name
         began = datetime.fromtimestamp(chunk.time_us / 1e6, UTC)
-        gain = f"{1000 / chunk.uv_per_unit:.10g}" if chunk.uv_per_unit else "200"
+        gain = f"{1000 / chunk.uv_per_unit:.10g}" if chunk.uv_per_unit else "0"  # not calibrated
         length = f" {record.length}" if record.length else " 0"
         at = f"{began:%H:%M:%S}.{began.microsecond // 1000:03} {began:%d/%m/%Y}"
         lines = [f"{name} {len(chunk.described.leads)} {chunk.rate_hz:.10g}{length} {at}"]
         lines += [f"{name}.dat 16 {gain}(0)/mV 16 0 0 0 0 {lead}" for lead in chunk.described.leads]
-        if not chunk.uv_per_unit:
-            lines.append("# not calibrated: the gain means nothing")
         part = record.path.with_name(f"{name}.hea.part")  # a full disk leaves the header of before
         try:
             part.write_text("\n".join(lines) + "\n", encoding="utf-8")
