@@ -104,6 +104,32 @@ def test_numbers_of_samples_place_them_however_few_come_together(
         assert [int(one.packet.samples[0, 0]) - one.first for one in placed] == [int(k[0])] * len(placed)
 
 
+def channels(board: int) -> int:
+    """Return how many channels of ECG or ExG a board has; 0: none, or it is described by another one."""
+    try:
+        description = reader_module.BoardShim.get_board_descr(board)
+    except reader_module.BrainFlowError:
+        return 0
+    kinds = ("ecg_channels", "eeg_channels", "emg_channels")
+    return next((len(found) for kind in kinds if (found := description.get(kind))), 0)
+
+
+def test_every_lead_of_every_board_has_a_name_by_which_it_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in ("prepare_session", "start_stream"):
+        monkeypatch.setattr(reader_module.BoardShim, step, lambda *_: None)
+    boards = {one.name: one.value for one in reader_module.BoardIds if channels(one.value)}
+    assert len(boards) > 20
+    for name, board in boards.items():
+        described = open_source(f"brainflow:{board}", Options()).describe()
+        assert described is not None
+        assert len(set(described.leads)) == min(12, channels(board)), name
+        assert all(described.leads), name
+        for lead in described.leads[:1]:
+            one = open_source(f"brainflow:{board}", Options(column=lead)).describe()
+            assert one is not None
+            assert one.leads == (lead,)
+
+
 def test_more_channels_than_leads_are_said() -> None:
     reader: Any = open_source("brainflow:synthetic", Options())
     reader.describe()

@@ -70,7 +70,7 @@ class BrainFlowReader:
             raise UserError(
                 f"brainflow: expected a board with channels of ECG or ExG; {self._name} has none (master_board=BOARD)"
             )
-        names = str(description.get("eeg_names") or "").split(",")
+        names = [name for name in str(description.get("eeg_names") or "").split(",") if name]
         labels = names if len(names) == len(channels) else [f"{k + 1}" for k in range(len(channels))]
         chosen = self._options.column
         leads = range(min(MAX_LEADS, len(labels))) if chosen is None else [
