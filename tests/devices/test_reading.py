@@ -43,7 +43,7 @@ def packet(k: int, *, late_s: float = 0.0, described: Description = BED) -> Pack
     return Packet(values[None], START_S + (k + 1) / 10 + late_s, count=25 * k, described=described)
 
 
-def read(name: str, reader: Listed, owners: dict[str, str], said: list[str]) -> tuple[Reading, list[Message]]:
+def read(name: str, reader: Listed, owners: dict[str, Reading], said: list[str]) -> tuple[Reading, list[Message]]:
     messages: list[Message] = []
     one = Reading(
         name, reader, messages.extend, owners, say=said.append, keep=None, chunk_s=CHUNK_S, pauses_s=(1.0, 1.0)
@@ -88,15 +88,16 @@ def test_packets_that_come_together_are_those_that_come_one_by_one(sizes: list[i
     assert together == single
 
 
-def test_a_stream_that_two_readers_send_comes_from_the_first_and_the_other_is_said() -> None:
+@pytest.mark.parametrize("name", ["lsl", "mqtt"])
+def test_a_stream_that_two_readers_send_comes_from_the_first_and_the_other_is_said(name: str) -> None:
     said: list[str] = []
-    owners: dict[str, str] = {}
+    owners: dict[str, Reading] = {}
     messages = read("mqtt", Listed([packet(k) for k in range(20)]), owners, said)[1]
-    none = read("lsl", Listed([packet(k) for k in range(20)]), owners, said)[1]
+    none = read(name, Listed([packet(k) for k in range(20)]), owners, said)[1]
     assert sum(len(decode_chunk(m.value)["samples"]) // 2 for m in messages) == 500
     assert none == []
     assert [line for line in said if "left out" in line] == [
-        "lsl: expected another stream than bed-1, which mqtt sends; this stream is left out"
+        f"{name}: expected another stream than bed-1, which mqtt sends; this stream is left out"
     ]
 
 

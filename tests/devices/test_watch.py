@@ -131,6 +131,8 @@ def test_what_was_sent_before_the_kernels_were_ready_is_analysed_before_the_end(
         (["a.csv", "lsl:x"], "expected devices or recordings; got both"),
         (["synthetic:seconds=10", "--record", "x"], "--record: expected a device"),
         (["synthetic:seconds=10", "--speed", "max"], "--speed: expected a number; got max"),
+        (["py:m:C", "--speed", "2"], "--speed: expected a recording beside it; got py:m:C"),
+        (["synthetic", "synthetic", "--stream", "bed-1"], "--stream: expected one recording beside it; got 2"),
     ],
 )
 def test_what_cannot_be_watched_is_one_line(arguments: list[str], words: str) -> None:

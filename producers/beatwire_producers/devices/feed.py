@@ -89,7 +89,7 @@ class Feed:
         self._outbox: Outbox = Memory() if outbox is None else outbox
         self._sending = Sending(sender, self._outbox, say)
         self._schema_id, self._chunk_s = schema_id, chunk_s
-        owners: dict[str, str] = {}
+        owners: dict[str, Reading] = {}
         self._readings = [
             Reading(name, reader, self._put, owners, say=say, keep=keep, chunk_s=chunk_s, pauses_s=pauses_s)
             for name, reader in readers

@@ -7,6 +7,8 @@ A device that goes away is waited for, with a growing pause; its stream goes on 
 own reads, places and encodes.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -40,7 +42,7 @@ class Reading:
     put
         Called with messages.
     owners
-        Stream -> the name of its reader, of all readings: a stream comes from one.
+        Stream -> the reading that it comes from, of all readings.
     say
         Called with each line for the screen.
     keep
@@ -65,7 +67,7 @@ class Reading:
         name: str,
         reader: Reader,
         put: Callable[[list[Message]], None],
-        owners: dict[str, str],
+        owners: dict[str, Reading],
         *,
         say: Say,
         keep: Callable[[Chunk], None] | None,
@@ -217,9 +219,9 @@ class Reading:
         before = self.streams.get(described.stream)
         made = Stream(described, lambda text: self._say(f"{described.stream}: {text}"), self._keep)
         made.chunk_s, made.placer.set_s = self._chunk_s, self._clock.set_s
-        owner = self._owners.setdefault(described.stream, self.name)
-        if owner != self.name:
-            raise UserError(f"{self.name}: expected another stream than {described.stream}, which {owner} sends")
+        owner = self._owners.setdefault(described.stream, self)
+        if owner is not self:
+            raise UserError(f"{self.name}: expected another stream than {described.stream}, which {owner.name} sends")
         if before is not None:
             messages += before.close(ended=True)
             made.placer.begin_after(before.placer)

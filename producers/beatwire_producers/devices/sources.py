@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of source: module, the package that it needs, the extra that has it, and how it is written."""
+    """A kind of source.
+
+    module, package, extra  of its reader, that it needs, that has it
+    written                 how it is written
+    takes                   options that say what the device does not state, names in `Options`
+    """
 
     module: str
     package: str
     extra: str
     written: str
+    takes: tuple[str, ...] = ("stream", "fs", "gain", "column")
 
 
 SCHEMES = {
@@ -33,7 +40,7 @@ SCHEMES = {
     "mqtts": Kind("mqtt", "paho.mqtt", "mqtt", "mqtts://HOST/TOPIC"),
     "serial": Kind("serial_port", "serial", "serial", "serial:PORT"),
     "brainflow": Kind("brainflow", "brainflow", "brainflow", "brainflow:BOARD"),
-    "polar": Kind("polar", "bleak", "ble", "polar:NAME or polar:ADDRESS"),
+    "polar": Kind("polar", "bleak", "ble", "polar:NAME or polar:ADDRESS", ("stream", "gain")),
 }
 _ALIKE = 0.7  # of the letters of two names
 _OWN_ONLY = ("ws", "wss", "tcp", "udp")  # schemes of connections whose content nothing describes
@@ -110,6 +117,24 @@ def check_installed(source: str) -> None:
             f"feed {scheme}: expected {kind.package.partition('.')[0]}; it is not installed "
             f"(pip install 'beatwire[{kind.extra}]')"
         )
+
+
+def check_options(sources: Sequence[str], options: Options) -> None:
+    """Check that each option that was given counts for one of the sources, if there are any.
+
+    Raises
+    ------
+    UserError
+        No source takes it: its device states that itself.
+    """
+    for name, value in vars(options).items():
+        if value is not None and sources and not any(name in _taken_by(source) for source in sources):
+            raise UserError(f"--{name}: expected a device that does not state it; {sources[0]} does")
+
+
+def _taken_by(source: str) -> tuple[str, ...]:
+    kind = SCHEMES.get(source.partition(":")[0])
+    return () if kind is None else kind.takes
 
 
 def open_source(source: str, options: Options) -> Reader:

@@ -112,10 +112,12 @@ def feed(
     nothing is lost on the way, or the exit code is 1. Packets
     get their places from the count or the clock of the device; a missing packet is a hole of its length.
     """
-    from beatwire_producers.devices.sources import Options, check_installed, open_source
+    from beatwire_producers.devices.sources import Options, check_installed, check_options, open_source
 
     for source in sources:
         check_installed(source)
+    options = Options(stream, fs, gain, column)
+    check_options(sources, options)
 
     from beatwire_producers.devices.feed import run_feed
     from beatwire_producers.devices.spool import has_left
@@ -127,7 +129,7 @@ def feed(
     from beatwire.wire import names
 
     cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
-    readers = [(source, open_source(source, Options(stream, fs, gain, column))) for source in sources]
+    readers = [(source, open_source(source, options)) for source in sources]
     if spool is not None and has_left(spool) and not broker_responds(cluster, timeout_s=BROKER_S):
         print_message(f"broker: no answer at {cluster} in {BROKER_S:g} s; messages wait on disk")
     else:
@@ -148,7 +150,7 @@ def feed(
 def watch(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE", help=f"Devices: {DEVICES}. Or {SOURCES}.")],
     stream: StreamId = None,
-    speed: Annotated[str, option("FACTOR", "Of recordings: multiple of real time.")] = "1",
+    speed: Annotated[str | None, option("FACTOR", "Of recordings: multiple of real time.", shown="1")] = None,
     broker: Annotated[
         BrokerKind, option("", "Broker to start, as of the demo. The mock starts at once and keeps the last minutes.")
     ] = BrokerKind.MOCK,
@@ -163,7 +165,14 @@ def watch(
 
     Starts a broker, the page and the monitor in this process. The address of the page is printed first.
     """
-    from beatwire_producers.devices.sources import Options, check_installed, hint_for, is_device, open_source
+    from beatwire_producers.devices.sources import (
+        Options,
+        check_installed,
+        check_options,
+        hint_for,
+        is_device,
+        open_source,
+    )
 
     for source in sources:
         if hint := hint_for(source):
@@ -173,6 +182,10 @@ def watch(
         check_installed(source)
     if devices and len(devices) < len(sources):
         raise UserError("watch: expected devices or recordings; got both")
+    if devices and speed is not None:
+        raise UserError(f"--speed: expected a recording beside it; got {devices[0]}")
+    options = Options(stream, fs, gain, column)
+    check_options(devices, options)
 
     if devices:
         from beatwire_producers.devices.feed import run_feed
@@ -182,7 +195,7 @@ def watch(
     from beatwire.signals import stop_on_signals
 
     def feed_devices(cluster: Cluster, ended: threading.Event, say: Callable[[str], None]) -> dict[str, Any]:
-        readers = [(source, open_source(source, Options(stream, fs, gain, column))) for source in devices]
+        readers = [(source, open_source(source, options)) for source in devices]
         return run_feed(readers, cluster, ended, say, record=record).as_dict()
 
     def play_recordings(cluster: Cluster, ended: threading.Event, say: Callable[[str], None]) -> dict[str, Any]:
@@ -200,11 +213,13 @@ def watch(
 
         if record is not None:
             raise UserError("--record: expected a device beside it; a recording is kept already")
-        pace = parse_speed(speed)
+        if stream is not None and len(sources) > 1:
+            raise UserError(f"--stream: expected one recording beside it; got {len(sources)}")
+        pace = parse_speed(speed or "1")
         if pace == MAX:
             raise UserError("--speed: expected a number; got max (beatwire analyze is for that)")
         feeds = feeds_of(read_sources(sources, fs=fs, column=column, gain=gain, notes=print_message))
-        feeds = [replace(f, stream=stream or f.stream) for f in feeds] if len(feeds) == 1 else feeds
+        feeds = [replace(feed, stream=stream or feed.stream) for feed in feeds]
     with ExitStack() as stack:
         stop = stack.enter_context(stop_on_signals())
         stay = sys.stdout.isatty() and not as_json
