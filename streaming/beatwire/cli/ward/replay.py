@@ -53,7 +53,7 @@ def replay(
         int | None,
         option(
             "INTEGER",
-            "Number of streams, one a source at least. If there are fewer sources, they repeat, each from another position.",
+            "Number of streams, at least that of sources. Fewer sources repeat, each from another position.",
             shown="one per source",
             min=1,
         ),
