@@ -105,6 +105,27 @@ def test_a_tick_that_fails_is_not_tried_again_where_that_cannot_help(failing: An
     assert [one.commits for one in Failing.made] == [0, 1]
 
 
+class Ended(Producer):
+    """No broker answers, and the process is to end."""
+
+    def __init__(self, cluster: object, name: str, stop: threading.Event) -> None:
+        if stop.is_set():
+            raise StaleError
+        super().__init__(cluster, name, stop)
+
+
+def test_a_monitor_that_is_to_end_ends_nothing_that_others_have_left_open(
+    failing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink, "Transactions", Ended)
+    monkeypatch.setattr(Ended, "broker", failing, raising=False)
+    stop = threading.Event()
+    with Sink(Cluster("nowhere"), stop=stop) as output:
+        failing._epoch += 1
+        stop.set()
+        output.end_open_transactions(failing)
+
+
 def test_what_is_known_of_a_tick_is_at_the_broker_before_it_is_published(failing: Any) -> None:
     with Sink(Cluster("nowhere")) as output:
         output.begin_tick({3: Position(1, 0)}, failing, 0)

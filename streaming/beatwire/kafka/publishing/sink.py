@@ -201,21 +201,23 @@ class Sink:
         """End what earlier holders of the transactional id have left open, so that the alerts can be read to their end.
 
         After a transaction that was committed a tombstone without a key is committed to every partition of the alerts;
-        readers skip it. Failures are ignored: reading the alerts then fails.
+        readers skip it. Failures are ignored: reading the alerts then fails. Where the process is to end nothing is
+        waited for.
         """
         if isinstance(self._output, Sender) or not source.assigned:
             return
-        for _ in range(2):  # a producer that the broker refuses is found out by its first transaction
-            if not self._known:
-                self._sweeps = _SWEEPS
-            before = self._output
-            transactions = self._transactions(source, source.epoch)
-            if transactions is before and not transactions.discarded:
-                self._left_open.end_torn(transactions, source)
-            if self._known and not transactions.discarded:
-                self._left_open.end_alerts(transactions)
-            if not transactions.discarded:
-                return
+        with contextlib.suppress(StaleError):
+            for _ in range(2):  # a producer that the broker refuses is found out by its first transaction
+                if not self._known:
+                    self._sweeps = _SWEEPS
+                before = self._output
+                transactions = self._transactions(source, source.epoch)
+                if transactions is before and not transactions.discarded:
+                    self._left_open.end_torn(transactions, source)
+                if self._known and not transactions.discarded:
+                    self._left_open.end_alerts(transactions)
+                if not transactions.discarded:
+                    return
 
     def _do_ahead(self, do: Callable[[TickTransaction], None], source: Source, epoch: int) -> None:
         """Do something in the transaction of a tick that is not known yet; abort it if that fails."""
