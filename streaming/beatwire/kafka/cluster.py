@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
 from beatwire.errors import UserError
+from beatwire.kafka.admin import new_admin
 from beatwire.kafka.certificates import distrust
 from beatwire.kafka.properties import masked
 from beatwire.kafka.publishing.producer import Producer
@@ -147,7 +148,7 @@ class Cluster:
     def admin(self, own: Mapping[str, Any] | None = None) -> AdminClient:
         """Return a new admin client; raise UserError for a property that librdkafka does not accept."""
         with _properties_checked():
-            return AdminClient(self.settings({"socket.timeout.ms": 10_000, **(own or {})}))
+            return new_admin(self.settings({"socket.timeout.ms": 10_000, **(own or {})}))
 
     def metadata(self, timeout_s: float) -> ClusterMetadata:
         """Return brokers and topics, requested over a fresh connection.
