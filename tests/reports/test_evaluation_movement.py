@@ -58,6 +58,22 @@ def test_activities_and_electrodes_are_rows_of_the_table(folder: Path) -> None:
     assert lines[4][1:] == ["6.7", "(60)"]
 
 
+def test_a_detector_that_dies_of_a_recording_fails_it_and_no_other(folder: Path) -> None:
+    runs = iter([True, False])
+
+    def dies_once(samples, rate_hz, uv_per_unit, cuts):
+        if next(runs):
+            raise UserError("rival: expected beats; got ValueError: flat")
+        return Detected(EVEN[:30])
+
+    figures = evaluate_movement(folder, {"rival": dies_once, "one": lambda *_: Detected(EVEN[:30])})
+    assert [(row["detector"], row["intervals"]) for row in figures["rows"] if row["by"] == "all"] == [
+        ("one", 58),
+        ("rival", 29),
+    ]
+    assert figures["failed"] == [{"record": "m1", "reason": "rival: expected beats; got ValueError: flat"}]
+
+
 def test_the_command_recognises_such_a_folder(folder: Path) -> None:
     done = CliRunner().invoke(app, ["evaluate", str(folder), "--json"])
     assert done.exit_code == 0, done.output

@@ -8,6 +8,7 @@ from annotated import BEATS, RATE, spikes, write_record
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.evaluation import Detected, as_html, as_json, as_text, evaluate, full_report
+from beatwire.evaluation.beats import rivals as peers
 from beatwire.evaluation.streamed import Streamed
 from beatwire.evaluation.text import record_lines
 from beatwire.model.checkpoint import load_model
@@ -61,6 +62,31 @@ def test_the_command_adds_noise_at_each_ratio(tmp_path):
     assert noisy[0]["gross"]["f1"] > noisy[1]["gross"]["f1"]
     wrong = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--snr", "loud"])
     assert "expected numbers separated by commas; got 'loud'" in str(wrong.exception)
+
+
+@pytest.mark.parametrize("error", [ValueError("flat.\nCheck it."), ZeroDivisionError(), IndexError("3")])
+def test_a_rival_that_dies_of_a_record_fails_it_and_nothing_else(tmp_path, monkeypatch, error):
+    for name in ("a", "b", "c"):
+        write_record(tmp_path, name)
+    died = {"a": False, "b": True, "c": False, "a again": True, "b again": False, "c again": False}
+    runs = iter(died.values())
+
+    def detect(lead, rate_hz):
+        if next(runs):
+            raise error
+        return BEATS
+
+    monkeypatch.setattr(peers, "_PACKAGE", {"xqrs": "wfdb"})
+    monkeypatch.setitem(peers._DETECTOR, "xqrs", detect)
+    words = ["--rivals", "--noise", "electrode-motion", "--snr", "6", "--detector", "rule", "--html"]
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path), *words, str(tmp_path / "page.html")])
+    assert done.exit_code == 1
+    failed = [line for line in done.stdout.splitlines() if line.startswith("Failed: ")]
+    said = f"xqrs: expected beats; got {type(error).__name__}: {' '.join(str(error).split())}"
+    assert failed == [f"Failed: b: {said}", f"Failed: a (electrode-motion 6 dB): {said}"]
+    assert "Rival xqrs: F1 100.00 % (with electrode-motion 6 dB 100.00)" in done.stdout
+    page = (tmp_path / "page.html").read_text()
+    assert f"<li>a (electrode-motion 6 dB): {said}</li>" in page
 
 
 def test_noise_that_cannot_be_read_is_refused_before_any_record_is_run(tmp_path):

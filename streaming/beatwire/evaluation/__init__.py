@@ -11,7 +11,7 @@ from beatwire.evaluation.figures import as_json
 from beatwire.evaluation.html import as_html
 from beatwire.evaluation.report import full_report
 from beatwire.evaluation.result import Evaluation
-from beatwire.evaluation.text import as_text
+from beatwire.evaluation.text import as_text, failures
 
 __all__ = [
     "Alarm",
@@ -25,5 +25,6 @@ __all__ = [
     "as_json",
     "as_text",
     "evaluate",
+    "failures",
     "full_report",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 from beatwire.errors import escape
 from beatwire.evaluation.beats.classes import class_lines
-from beatwire.evaluation.text import COLUMNS, HEADS, cell, record_rows, summary, three_decimals
+from beatwire.evaluation.text import COLUMNS, HEADS, cell, failures, record_rows, summary, three_decimals
 
 _COLOURS = {"N": "#6b7a8c", "S": "#c98a00", "V": "#c0392b", "F": "#6f42c1"}
 _STYLE = (
@@ -46,9 +46,12 @@ def as_html(figures: dict[str, Any], title: str) -> str:
         body += ["<h2>Classes of beats</h2>", f"<pre>{lines}</pre>"]
     alarms = [[rule, *(str(a[k]) for k in ("episodes", "found", "false"))] for rule, a in figures["alarms"].items()]
     body += ["<h2>Alarms</h2>", _table(("rule", "episodes", "detected", "false alarms"), alarms)]
-    for head, key, text in (("Remarks", "remarks", "remark"), ("Failed records", "failed", "reason")):
-        if figures[key]:
-            items = "".join(f"<li>{escape(f['record'])}: {escape(f[text])}</li>" for f in figures[key])
+    for head, rows, text in (
+        ("Remarks", figures["remarks"], "remark"),
+        ("Failed records", failures(figures), "reason"),
+    ):
+        if rows:
+            items = "".join(f"<li>{escape(f['record'])}: {escape(f[text])}</li>" for f in rows)
             body.append(f"<h2>{head}</h2><ul>{items}</ul>")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'

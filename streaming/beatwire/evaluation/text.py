@@ -85,8 +85,20 @@ def as_text(figures: dict[str, Any]) -> str:
               for rule, a in figures["alarms"].items()]  # fmt: skip
     lines += load_line(figures["load"])
     lines += [f"Remark: {f['record']}: {f['remark']}" for f in figures["remarks"]]
-    lines += [f"Failed: {f['record']}: {f['reason']}" for f in figures["failed"]]
+    lines += [f"Failed: {f['record']}: {f['reason']}" for f in failures(figures)]
     return "\n".join(lines)
+
+
+def failures(figures: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the records that failed, ``record`` and ``reason``; those of added noise and of rivals say so."""
+    runs = [figures, *figures.get("noise", [])]
+    for rival in figures.get("rivals", {}).values():
+        runs += [rival, *rival["noise"]]
+    found = []
+    for k, run in enumerate(runs):
+        condition = f" ({run['condition']})" if k and run["condition"] != figures["condition"] else ""
+        found += [failed | {"record": failed["record"] + condition} for failed in run["failed"]]
+    return found
 
 
 def summary(figures: dict[str, Any]) -> list[str]:

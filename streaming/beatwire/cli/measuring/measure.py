@@ -219,7 +219,7 @@ def evaluate(
     if html is not None:
         write_output("--html", html, evaluation.as_html(found, title=f"beatwire on {folder.name}"))
     typer.echo(json.dumps(found) if as_json else as_text(found))
-    if found["failed"]:
+    if evaluation.failures(found):
         raise typer.Exit(1)
 
 

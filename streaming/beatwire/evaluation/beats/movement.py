@@ -88,7 +88,11 @@ def evaluate_movement(
         samples = recording.samples[:1]
         cuts = Cuts.random(samples.shape[1], recording.rate_hz, record_seed(path.name, seed))
         for name, detect in detectors.items():
-            beats = detect(samples, recording.rate_hz, recording.uv_per_unit, cuts).sample
+            try:
+                beats = detect(samples, recording.rate_hz, recording.uv_per_unit, cuts).sample
+            except UserError as reason:
+                failed.append({"record": path.name, "reason": str(reason)})
+                continue
             found = count_contradictions(beats)
             for key in ((name, "activity", activity), (name, "electrode", electrode), (name, "all", "all")):
                 sums = counts.setdefault(key, [0, 0])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from beatwire.errors import UserError, reason
 from beatwire.evaluation.beats.detection import Cuts, Detect, Detected
 from beatwire.recordings import NO_VALUE
 from beatwire.records import F64, I16, I64
@@ -56,11 +57,14 @@ _DETECTOR: dict[str, Callable[[F64, float], I64]] = {
 def rivals() -> tuple[dict[str, Detect], list[str]]:
     """Return the rivals that are installed, and the names of those that are not."""
     installed = [name for name, package in _PACKAGE.items() if importlib.util.find_spec(package)]
-    return {name: _as_detect(_DETECTOR[name]) for name in installed}, [n for n in _PACKAGE if n not in installed]
+    return {name: _as_detect(name) for name in installed}, [n for n in _PACKAGE if n not in installed]
 
 
-def _as_detect(detector: Callable[[F64, float], I64]) -> Detect:
-    """Return a :class:`Detect` that runs ``detector`` over the first lead in millivolts, gaps interpolated."""
+def _as_detect(name: str) -> Detect:
+    """Return a :class:`Detect` that runs a rival over the first lead in millivolts, gaps interpolated.
+
+    What it raises is a UserError: its record has failed, and no other.
+    """
 
     def detect(samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:  # noqa: ARG001
         lead = samples[0].astype(np.float64)
@@ -71,6 +75,10 @@ def _as_detect(detector: Callable[[F64, float], I64]) -> Detect:
         millivolts = lead * (uv_per_unit / 1e3 if uv_per_unit > 0 else 1.0 / max(float(lead.std()), 1e-9))
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
-            return Detected(np.unique(detector(millivolts, rate_hz)))
+            try:
+                return Detected(np.unique(_DETECTOR[name](millivolts, rate_hz)))
+            except Exception as error:
+                said = " ".join(reason(error).split())
+                raise UserError(f"{name}: expected beats; got {type(error).__name__}: {said}") from error
 
     return detect
