@@ -17,6 +17,7 @@ def test_several_recordings_give_a_folder_with_an_index(tmp_path: Path) -> None:
     result = report_sources(sources, tmp_path / "reports", lead="all")
     rows = body_rows(parsed(Path(result["index"])), "")
     assert len(rows) == 2
+    assert [row[0] for row in rows] == sources  # both recordings are called synthetic
     assert [int(row[3]) for row in rows] == [r["beats"] for r in result["reports"]]
     links = parsed(Path(result["index"])).links
     assert [str(tmp_path / "reports" / link) for link in links] == [r["path"] for r in result["reports"]]

@@ -68,7 +68,7 @@ def report_sources(
                 progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
             )
         )  # fmt: skip
-    index = write_index(paths[0].parent, written) if len(sources) > 1 else None
+    index = write_index(paths[0].parent, written, sources) if len(sources) > 1 else None
     return {
         "reports": [
             {"source": source, "path": str(w.path), "bytes": w.size, "beats": len(w.study.sample)}
