@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 import pytest
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming import batch, repeated
 from beatwire.kafka.consuming.batch import join_messages
 from beatwire.kafka.consuming.repeated import Repeated
+from beatwire.kafka.reading import reread
+from beatwire.kafka.reading.reread import Reread
 from hypothesis import example, given
 from hypothesis import strategies as st
 from kafka_messages import Message
@@ -120,3 +123,38 @@ def test_a_replay_ends_where_the_leader_epoch_exceeds_that_of_the_commit(epochs,
     messages = [Message(0, k, b"x", epoch) for k, epoch in enumerate(epochs)]
     newer = [m.at for m in messages if (m.leader or 0) > committed and m.at < until][:1]
     assert of.first_new(messages, {0: until}) == ({0: newer[0]} if newer else {})  # type: ignore[arg-type]
+
+
+@dataclass
+class OfTopic(Message):
+    """A message that names its topic."""
+
+    name: str = ""
+
+    def topic(self) -> str:
+        return self.name
+
+
+@given(st.dictionaries(st.sampled_from(["acks", "beats"]), histories(), min_size=1), st.data())
+def test_a_follower_returns_each_message_of_each_topic_once(drawn, data: st.DataObject) -> None:
+    ids = {f"icu.{topic}": "a" for topic in drawn}
+    waiting = {
+        topic: [OfTopic(0, one.at, one.content, one.leader, f"icu.{topic}") for one in received]
+        for topic, (received, _, _) in drawn.items()
+    }
+    of = Reread(Cluster("h:1", prefix="icu."), dict.fromkeys(drawn, "a"), lambda: None)  # type: ignore[arg-type, return-value]
+    found, at, now_s = {topic: list[bytes]() for topic in drawn}, {(topic, 0): 0 for topic in drawn}, 0.0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reread, "request_ids", lambda *_: {})
+        patched.setattr(reread, "answered_ids", lambda *_: ids)
+        while any(waiting.values()):
+            polled, now_s = list[OfTopic](), now_s + 0.1
+            for topic in data.draw(st.lists(st.sampled_from(sorted(drawn)), min_size=1, max_size=6)):
+                polled += waiting[topic][:2]
+                del waiting[topic][:2]
+            kept, _ = of.drop(polled, at, now_s)  # type: ignore[arg-type]
+            for one in kept:
+                topic = (one.topic() or "").removeprefix("icu.")
+                found[topic].append(one.value() or b"")
+                at[topic, 0] = (one.offset() or 0) + 1
+    assert found == {topic: [one.content for one in new] for topic, (_, _, new) in drawn.items()}

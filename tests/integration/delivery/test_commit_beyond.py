@@ -11,6 +11,7 @@ from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.reading.follower import BEGINNING, Follower
 from beatwire.wire import names
 from confluent_kafka import TopicPartition
 from confluent_kafka.cimpl import NewTopic
@@ -161,6 +162,27 @@ def test_a_source_at_work_whose_log_is_cut_reads_what_comes_then(one, caplog):
         caplog.set_level(logging.WARNING, "beatwire")
         assert read(source, 60) == ([], new)
     assert gone_back(caplog) == [{"partition": 0, "expected": COMMIT, "got": LEFT}]
+
+
+@pytest.mark.parametrize("count", [60, COMMIT + 200])
+def test_a_follower_at_work_whose_log_is_cut_returns_what_comes_then(one, count):
+    kafka, logs = one
+    with Follower(kafka.cluster, {names.SAMPLES: BEGINNING}) as follower:
+        found = list[bytes | None]()
+
+        def has(most: int) -> bool:
+            found.extend(record.value for record in follower.records(0.1))
+            return len(found) >= most
+
+        old = send(kafka, "old", COMMIT)
+        wait_until(lambda: has(COMMIT))
+        kafka.kill()
+        cut(logs)
+        kafka.start()
+        new = send(kafka, "new", count)
+        wait_until(lambda: has(COMMIT + count))
+        assert [follower.records(0.1) for _ in range(5)] == [[]] * 5
+    assert found == old + new
 
 
 @pytest.mark.parametrize("count", [40, COMMIT + 200])

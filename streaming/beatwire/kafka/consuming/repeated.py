@@ -17,15 +17,29 @@ In a topic that was created again, and without epochs (embedded brokers), what c
 
 import logging
 from collections.abc import Collection, Mapping
+from typing import Protocol
 
 import numpy as np
 from confluent_kafka import Message, TopicPartition
 
 from beatwire.kafka.consuming.batch import Part, partition_column, partition_runs
-from beatwire.kafka.consuming.topic_id import TopicId
 
 _LOGGER = logging.getLogger("beatwire")
 _AGAIN_S = 1.0  # a broker that refuses an offset without end is not asked for it more often
+
+
+class Id(Protocol):
+    """The id of a topic, see `beatwire.kafka.consuming.topic_id`."""
+
+    @property
+    def known(self) -> str | None:
+        """Return the last that is known."""
+
+    def ask(self, *, doubted: bool = False) -> None:
+        """Ask the broker."""
+
+    def wait(self) -> str | None:
+        """Return the present one; None without an answer."""
 
 
 class Repeated:
@@ -44,7 +58,7 @@ class Repeated:
         partition -> the leader epoch of the last message passed on, or of the commit; only those that are known.
     """
 
-    def __init__(self, topic: str, topic_id: TopicId) -> None:
+    def __init__(self, topic: str, topic_id: Id) -> None:
         self._topic, self._topic_id = topic, topic_id
         self.leader_epoch: dict[int, int] = {}
         self._dropped_s: dict[int, float] = {}  # partition -> when it was last to be read again

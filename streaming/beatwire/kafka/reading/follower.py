@@ -8,7 +8,7 @@ nothing for a while compares its positions with the ends of the topics, and repl
 
 A topic that was deleted and created anew is read from its beginning. librdkafka goes back by itself only if its old
 position lies behind the new end; its own position does not. So positions are those of the messages returned, and the
-ids of the topics are compared.
+ids of the topics are compared. What a broker that refuses an offset sends again is dropped (`reread`).
 """
 
 import threading
@@ -27,6 +27,7 @@ from beatwire.kafka.cluster import UNREACHABLE, Cluster
 from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors
 from beatwire.kafka.reachability import Reachability
 from beatwire.kafka.reading.record import Record, record_of
+from beatwire.kafka.reading.reread import Reread
 from beatwire.kafka.reading.topic_ids import answered_ids, request_ids
 from beatwire.records import RawTick
 
@@ -72,6 +73,7 @@ class Follower:
         self._went_back: set[tuple[str, int]] = set()  # what has been read from the beginning since the ids were read
         self._back_then = self._went_back  # the same when the ids were requested
         self._admin: AdminClient | None = None
+        self._reread = Reread(cluster, self._ids, self._client)
         self._answered_s = time.monotonic()  # when it answered last, or was opened
         self._suspect, self.connected = False, True
         self._reachability = Reachability(cluster)
@@ -109,7 +111,10 @@ class Follower:
             received = self._consumer.consume(1, wait_s)
             received += self._consumer.consume(MOST_MESSAGES - 1, 0) if received else []
         messages, errors = split_errors(received)
+        messages, set_back = self._reread.drop(messages, self._at, now_s)
         self._note_positions(messages)
+        if set_back:
+            self._assign()
         if errors:
             self._note_ends(received)
         for error in errors:
@@ -148,6 +153,7 @@ class Follower:
         for at in lower:  # created anew, or the broker has lost its end
             self._at[at], self._searched_s = 0, float("-inf")
             self._end_seen.pop(at, None)
+            self._reread.forget(*at)
             self._went_back.add(at)
         if lower:
             self._assign()
@@ -221,6 +227,7 @@ class Follower:
         self._ids |= ids
         for at in [at for at in self._at if at[0] in others]:
             self._end_seen.pop(at, None)
+            self._reread.forget(*at)
             if at not in self._found:
                 del self._at[at]
             elif at not in self._went_back:
@@ -250,8 +257,7 @@ class Follower:
         return starts
 
     def _assign(self) -> None:
-        topic = self._cluster.topic
-        self._consumer.assign([TopicPartition(topic(name), p, offset) for (name, p), offset in self._at.items()])
+        self._consumer.assign([self._reread.at(name, p, offset) for (name, p), offset in self._at.items()])
 
     def _is_stuck(self) -> bool:
         """Return True if committed messages wait that this consumer does not receive."""
