@@ -134,8 +134,8 @@ def test_ack_of_a_stream_takes_those_that_nobody_has_acknowledged(monkeypatch: p
     monkeypatch.setattr(orders, "Sender", Sender)
     cluster = Cluster("127.0.0.1:1")
     assert [one["id"][0] for one in orders.acknowledge(cluster, "bed-1", "Bob")] == ["a"]
-    assert [one["id"][0] for one in orders.acknowledge(cluster, "ccc", "Bob")] == ["c"]
+    assert [one["id"][0] for one in orders.acknowledge(cluster, "cccccc", "Bob")] == ["c"]
     assert [one[0] for one in sent] == ["a", "c"]
-    for wrong in ("bed-9", "e", ""):
+    for wrong in ("bed-9", "e", "", "ccccc"):
         with pytest.raises(UserError, match="no such alert"):
             orders.acknowledge(cluster, wrong, "Bob")

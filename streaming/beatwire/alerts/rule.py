@@ -146,6 +146,9 @@ def lead_list(mask: float, names: Sequence[str] = ()) -> str:
     return listed if named else f"lead{'s' if len(leads) > 1 else ''} {listed} (from 0)" if leads else "no lead"
 
 
+SHORTEST_ID = 6  # digits by which people name an alert: a stream may be called b2, and fewer are often those of others
+
+
 def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
     """Return the id of an alert, the same in every process: a hash of stream, session, key of the rule and onset."""
     return hashlib.sha256(f"{stream}|{session}|{rule}|{onset}".encode()).hexdigest()[:32]

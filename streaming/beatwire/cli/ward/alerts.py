@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from beatwire.alerts.rule import SHORTEST_ID
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples, option
 from beatwire.cli.terminal import moment, print_message, print_result
 from beatwire.errors import printable
@@ -23,7 +24,6 @@ EXAMPLES = examples(
     "beatwire alerts --bootstrap-servers localhost:9092",
     "beatwire alerts --stream bed-1 --bootstrap-servers localhost:9092",
 )
-_FEWEST_DIGITS = 6
 _TABLE_WIDTH, _PIPE_WIDTH = 72, 10_000  # columns: of the table at least; where it is no terminal, a line an alert
 _ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -74,7 +74,7 @@ def short_ids(ids: Collection[str]) -> dict[str, str]:
     >>> short_ids(["3f9c21aa", "77aa0012"])["77aa0012"]
     '77aa00'
     """
-    n = _FEWEST_DIGITS
+    n = SHORTEST_ID
     while len({one[:n] for one in ids}) < len(set(ids)):
         n += 1
     return {one: one[:n] for one in ids}

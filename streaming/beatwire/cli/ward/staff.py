@@ -39,7 +39,7 @@ def ack(
     alert: Annotated[
         str,
         typer.Argument(
-            metavar="STREAM|ID", help="A stream: all its alerts; or an alert's first digits (beatwire alerts)."
+            metavar="STREAM|ID", help="A stream: all its alerts; or six or more first digits of one (beatwire alerts)."
         ),
     ],
     bootstrap: Bootstrap = None,

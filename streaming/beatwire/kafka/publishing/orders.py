@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from beatwire.alerts.limits import check_limits
+from beatwire.alerts.rule import SHORTEST_ID
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
@@ -40,7 +41,8 @@ def acknowledge(cluster: Cluster, alert: str, by: str) -> list[dict[str, Any]]:
     Parameters
     ----------
     alert
-        A stream id; or the id of an alert or its beginning, if no other alert in force begins with the same.
+        A stream id; or the id of an alert, or its first digits, ``SHORTEST_ID`` at least, if no other alert in force
+        begins with the same.
     by
         Who acknowledges it.
 
@@ -59,10 +61,11 @@ def acknowledge(cluster: Cluster, alert: str, by: str) -> list[dict[str, Any]]:
         if not chosen:
             raise UserError(f"ack: expected alerts of {alert!r} that nobody has acknowledged; got none")
     else:
-        chosen = [one for one in in_force if one["id"].startswith(alert)] if alert else []
+        is_id = len(alert) >= SHORTEST_ID
+        chosen = [one for one in in_force if is_id and one["id"].startswith(alert)]
         if len(chosen) != 1:
             got = "no such alert" if not chosen else f"{len(chosen)} alerts whose ids begin like that"
-            expected = "a stream with alerts in force, or the id of one (see: beatwire alerts)"
+            expected = f"a stream with alerts in force, or {SHORTEST_ID} digits of the id of one (see: beatwire alerts)"
             raise UserError(f"ack: expected {expected}; got {alert!r}: {got}")
     acks = [ack_entry(one["id"], one["stream"], by, time.time_ns() // 1000) for one in chosen]
     with Sender(cluster, {"linger.ms": 0}) as sender:
