@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from beatwire.api.live_chunks import rows_of
+from beatwire.api.live_chunks import ChunkColumns
 from beatwire.api.live_clock import ChunkClock
 from beatwire.api.notes import on_stderr
 from beatwire.backends.choose import choose
@@ -143,7 +143,8 @@ class Live:
         is_exact = gain is not None or not (uv and uv[0])
         self._scale = JudgedScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, self._note)
         self._clock = ChunkClock(self.fs, self._note)
-        self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
+        stated = f"units {units}" if gain is None else f"gain {gain:g}"
+        self._columns = ChunkColumns(self.leads, (stated, uv[0]) if uv else None, self._note)
         self._unit: float | None = None  # that of the first table, in microvolts
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
         self._held_samples = 0  # in them
@@ -179,7 +180,7 @@ class Live:
         ----------
         chunk : [n] or [leads, n]
             Samples in ``units``; NaN, or -32768 in int16, where there is no value. Any length, also 0. The columns of a
-            table are the leads, by their names, or in order if no name is that of a lead.
+            table are the leads, by their names in any case; if none has such a name, all but clocks, in their order.
         first
             Index of its first sample; None: it follows the chunk before it. A greater index leaves a gap.
 
@@ -290,11 +291,9 @@ class Live:
 
     def _values(self, chunk: Any) -> tuple[Any, float | None]:
         """Return a chunk as float64 or int16 [leads, n], checked, and the unit that the names of its columns state."""
-        shape = "[n] or [1, n]" if len(self.leads) == 1 else f"[{len(self.leads)}, n]"
-        array, unit = rows_of(chunk, self.leads, named=self._by_names)
-        if array.ndim == 1:
-            array = array[None]
-        if array.ndim != 2 or array.shape[0] != len(self.leads):
+        array, unit = self._columns.rows_of(chunk)
+        if array.shape[0] != len(self.leads):
             got = list(array.shape[1:]) if array.shape[0] == 1 and np.ndim(chunk) == 1 else list(array.shape)
+            shape = "[n] or [1, n]" if len(self.leads) == 1 else f"[{len(self.leads)}, n]"
             raise UserError(f"push: expected a chunk of shape {shape}; got {got}")
         return array, unit

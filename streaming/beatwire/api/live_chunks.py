@@ -1,69 +1,171 @@
-"""A chunk of ``Live`` as rows: an array, a list, or a table, whose columns have names and perhaps a unit.
+"""The chunks of ``Live`` as rows: arrays, lists, or tables, whose columns have names and perhaps a unit.
 
-In:  a chunk, the names of the leads
+In:  chunks; the names of the leads
 Out: float64 or int16 [leads, n]; the unit that the names of the columns state, if they state one
+State: the names of columns that are taken as the leads in their order, as none has the name of a lead; the least and
+       the largest step of each lead in the first samples
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.columns.names import UV_PER, unit_of, without_unit
-from beatwire.recordings.columns.tables import columns_of, floats
+from beatwire.recordings.columns.behaviour import FEWEST_ROWS
+from beatwire.recordings.columns.names import (
+    UV_PER,
+    Meaning,
+    bare_lead,
+    is_index_name,
+    is_time_name,
+    meaning,
+    unit_of,
+    without_unit,
+)
+from beatwire.recordings.columns.tables import Columns, columns_of, floats
+from beatwire.recordings.remarks import few
+from beatwire.recordings.units import unit_note
 from beatwire.tables import host_array
 
+_EVEN = 2.0  # steps of a clock differ by less, as a factor
 
-def rows_of(chunk: Any, leads: Sequence[str], *, named: bool) -> tuple[Any, float | None]:
-    """Return a chunk as an array, and microvolts per value by the names of its columns (None: no name has a unit).
+
+class ChunkColumns:
+    """Finds the leads in the chunks of one stream.
 
     Parameters
     ----------
-    chunk
-        An array or a list [n] or [leads, n], or a table.
     leads
-        Their names: the columns of a table are found by them, with a unit behind or without, or taken in order if no
-        column has such a name.
-    named
-        Whether units in the names count.
-
-    Raises
-    ------
-    UserError
-        It holds no numbers, some leads are among the names of its columns and others are not, or units differ.
+        Their names.
+    given
+        What the user states of the unit, and microvolts per value by it; None: units in the names of columns count.
+    notes
+        Called with each remark, one line.
     """
-    try:
-        if hasattr(chunk, "__len__") and not len(chunk):
-            return np.zeros((len(leads), 0), np.int16), None
-        if getattr(chunk, "ndim", 1) == 2 and chunk.shape[1] == 0:
-            return np.zeros((chunk.shape[0], 0), np.int16), None
-        columns = columns_of(chunk)
-    except UserError as error:
-        raise UserError(f"push: {str(error).partition(': ')[2]}") from None
-    rows = _columns_of_leads(columns.names, leads) or list(range(len(columns.values)))
-    for k in rows:
-        if columns.values[k] is None:
-            raise UserError(f"push: expected numbers; got {columns.kinds[k]}")
-    unit = _unit([columns.names[k] for k in rows]) if named and columns.names else None
-    values = [host_array(columns.values[k]) for k in rows]
-    if all(v.dtype == np.int16 for v in values):
-        return (values[0][None] if len(values) == 1 else host_array(np.stack(values))), unit
-    return np.stack([floats(v) for v in values]), unit
+
+    def __init__(self, leads: Sequence[str], given: tuple[str, float] | None, notes: Callable[[str], None]) -> None:
+        self._leads, self._given, self._say = leads, given, few(notes)
+        self._taken: tuple[str, ...] = ()
+        self._seen, self._least, self._most = 0, np.full(len(leads), np.inf), np.full(len(leads), -np.inf)  # steps
+        self._last: tuple[tuple[str, ...], list[int], float | None] = (), [], None  # of a table: names, leads, unit
+
+    def rows_of(self, chunk: Any) -> tuple[Any, float | None]:
+        """Return a chunk as an array, and microvolts per value by the names of its columns (None: no name has a unit).
+
+        Parameters
+        ----------
+        chunk
+            An array or a list [n] or [leads, n], or a table. The columns of a table are found by the names of the
+            leads, with a unit behind, in any case, or with ``ECG`` or ``lead`` before them. If no column has such a
+            name, they are taken in order: all but clocks and counts.
+
+        Raises
+        ------
+        UserError
+            It holds no numbers, some leads are among the names of its columns and others are not, there are more or
+            fewer columns than leads, or units differ.
+        """
+        if _is_empty(chunk):
+            return np.zeros((len(self._leads), 0), np.int16), None
+        try:
+            if getattr(chunk, "ndim", 1) == 2 and chunk.shape[1] == 0:
+                return np.zeros((chunk.shape[0], 0), np.int16), None
+            columns = columns_of(chunk)
+        except UserError as error:
+            raise UserError(f"push: {str(error).partition(': ')[2]}") from None
+        names, rows, unit = columns.names, list(range(len(columns.values))), None
+        if names:
+            rows, unit = self._last[1:] if names == self._last[0] else self._leads_of(columns)
+            self._last = names, rows, unit
+        for k in rows:
+            if columns.values[k] is None:
+                raise UserError(f"push: expected numbers; got {columns.kinds[k]}")
+        values = [host_array(columns.values[k]) for k in rows]
+        are_int16 = all(v.dtype == np.int16 for v in values)
+        array = (
+            values[0][None]
+            if are_int16 and len(values) == 1
+            else np.stack(values if are_int16 else [*map(floats, values)])
+        )
+        self._look_for_clocks(array)
+        return array, unit
+
+    def _look_for_clocks(self, array: Any) -> None:
+        """Say which leads rise evenly from the first sample on, as a clock or a count does and no heart."""
+        if self._seen >= FEWEST_ROWS or array.shape != (len(self._leads), max(2, array.shape[1])):
+            return
+        steps = np.diff(array.astype(np.float64), axis=1)
+        self._least, self._most = np.minimum(self._least, steps.min(axis=1)), np.maximum(self._most, steps.max(axis=1))
+        self._seen += array.shape[1]
+        if self._seen >= FEWEST_ROWS:
+            for k in np.flatnonzero((self._least > 0) & (self._most < _EVEN * self._least)).tolist():
+                self._say(f"{self._leads[k]!r} rises evenly, as a clock or a count: is it a lead?")
+
+    def _leads_of(self, columns: Columns) -> tuple[list[int], float | None]:
+        """Return the columns of the leads in a table, and their unit; say what is assumed."""
+        rows = self._rows(columns)
+        names = [columns.names[k] for k in rows]
+        if self._given is None:
+            return rows, _unit(names)
+        for note in unit_note(*self._given, [(name, unit_of(name)) for name in names]):
+            self._say(note)
+        return rows, None
+
+    def _rows(self, columns: Columns) -> list[int]:
+        """Return the columns of the leads in a table."""
+        names, count = columns.names, len(self._leads)
+        found = columns_of_leads(names, self._leads) or columns_of_leads(names, self._taken)
+        if found:
+            return found
+        are_clocks = [
+            columns.kinds[k] == "s" or is_time_name(name) or (name != "" and is_index_name(name))
+            for k, name in enumerate(names)
+        ]
+        rows = [k for k, is_clock in enumerate(are_clocks) if not is_clock]
+        if len(rows) != count:
+            expected = f"columns of the leads, {', '.join(self._leads)}, or {count} without clocks and counts"
+            raise UserError(f"push: expected {expected}; got {', '.join(names) or 'none'}")
+        taken = [names[k] for k in rows]
+        self._taken = tuple(taken) if len(set(taken)) == count else ()
+        if not all(name.isdecimal() for name in taken) and (count > 1 or _is_other(taken[0], self._leads[0])):
+            pairs = ", ".join(f"{name!r} as {lead!r}" for name, lead in zip(taken, self._leads, strict=True))
+            self._say(f"columns are taken as the leads in their order: {pairs}")
+        return rows
 
 
-def _columns_of_leads(names: Sequence[str], leads: Sequence[str]) -> list[int]:
+def columns_of_leads(names: Sequence[str], leads: Sequence[str]) -> list[int]:
     """Return the columns of the leads by their names; none if no column has the name of a lead.
 
-    >>> _columns_of_leads(["t", "V1 (mV)", "II (mV)"], ["II", "V1"]), _columns_of_leads(["a", "b"], ["II", "V1"])
+    >>> columns_of_leads(["t", "V1 (mV)", "II (mV)"], ["II", "V1"]), columns_of_leads(["a", "b"], ["II", "V1"])
     ([2, 1], [])
+    >>> columns_of_leads(["v1", "ECG II"], ["II", "V1"])
+    ([1, 0], [])
     """
-    place = {without_unit(name): k for k, name in reversed([*enumerate(names)])}
+    place: dict[str, int] = {}
+    bare, wanted = ([bare_lead(name) for name in some] for some in (names, leads))
+    for lead, name in zip(leads, wanted, strict=True):
+        if name and bare.count(name) == wanted.count(name) == 1:
+            place[lead] = bare.index(name)
+    place |= {without_unit(name): k for k, name in reversed([*enumerate(names)])}
     place |= {name: k for k, name in reversed([*enumerate(names)])}
     missing = [lead for lead in leads if lead not in place]
     if missing and len(missing) < len(leads):
         raise UserError(f"push: expected columns of all leads, {', '.join(leads)}; got none of {', '.join(missing)}")
     return [] if missing else [place[lead] for lead in leads]
+
+
+def _is_other(name: str, lead: str) -> bool:
+    """Return True if a column is called like another lead than the one it is taken as, or like no lead."""
+    found = meaning(name)
+    return found is Meaning.OTHER or (found is Meaning.LEAD and "" not in (bare_lead(name), bare_lead(lead)))
+
+
+def _is_empty(chunk: Any) -> bool:
+    """Return True if a chunk has no sample, as an array, a table, or a list or mapping of empty ones."""
+    if isinstance(chunk, Mapping | list | tuple):
+        return all(map(_is_empty, chunk.values() if isinstance(chunk, Mapping) else chunk))
+    return hasattr(chunk, "__len__") and not isinstance(chunk, str) and np.ndim(chunk) > 0 and not len(chunk)
 
 
 def _unit(names: Sequence[str]) -> float | None:

@@ -1,30 +1,61 @@
-"""The times in tables that are chunks of ``Live``: where they contradict the count of samples, it is said.
+"""The times and counts in tables that are chunks of ``Live``: where they contradict the count of samples, it is said.
 
 In:  a chunk, and the index of its first sample
-Out: a note, where the times from one chunk to the next are not those of the samples between them
+Out: a note, where the times from one chunk to the next, or within one, are not those of the samples between them
 State: the times and the indices of the first rows of the last chunk and of one some seconds before
 
-Of a date alone nobody knows whether 05/10 is in May; of two the nearer ones count.
+Times may be whole seconds. Of a date alone nobody knows whether 05/10 is in May; of two the nearer ones count.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from beatwire.api.live_count import HINT, ChunkCount
 from beatwire.recordings.columns.clocktext import seconds_of
-from beatwire.recordings.columns.names import PER_SECOND, is_time_name, time_unit, unit_of
+from beatwire.recordings.columns.names import PER_SECOND, is_index_name, is_time_name, time_unit, unit_of
 from beatwire.recordings.columns.tables import as_pandas
 from beatwire.recordings.remarks import few
+from beatwire.records import F64
 
 _LEAST_S, _LEAST = 0.1, 0.02  # by which times differ, in seconds and of what the samples last: arrival is not even
 _AROUND_S = 10.0  # over which small holes add up
 
 
+class _Times(NamedTuple):
+    """The times of a chunk.
+
+    name       of the column or the index
+    begin      the first time, in seconds, or its text
+    since_s    seconds of each row since the first one; of texts those of the first two and the last
+    """
+
+    name: str
+    begin: float | str
+    since_s: F64
+
+    @property
+    def end_s(self) -> float:
+        """Seconds from the first row to the last one."""
+        return float(self.since_s[-1])
+
+    @property
+    def rounded_s(self) -> float:
+        """By which a time may be early, as it is written without parts of a second."""
+        return 1.0 if bool((self.since_s % 1.0 == 0).all()) else 0.0
+
+    @property
+    def fall_s(self) -> float:
+        """How far a row is before one above it."""
+        known = self.since_s[np.isfinite(self.since_s)]
+        return float((np.maximum.accumulate(known) - known).max(initial=0.0))
+
+
 class ChunkClock:
-    """Compares the times of chunks with the count of their samples.
+    """Compares the times and counts of chunks with the count of their samples.
 
     Parameters
     ----------
@@ -38,6 +69,7 @@ class ChunkClock:
         self._fs, self._say = fs, few(notes)
         self._name = ""
         self._before: list[tuple[float | str, int]] = []  # first rows of a chunk some seconds ago, and of the last one
+        self._count = ChunkCount(self._say)
 
     def compare(self, chunk: Any, first: int) -> None:
         """Look at the next chunk, whose first sample has this index; arrays and lists have no times."""
@@ -46,23 +78,42 @@ class ChunkClock:
             and getattr(getattr(chunk, "dtype", None), "names", None) is None
         ):
             return
-        found = _first_time(_table(chunk), self._fs)
+        table = _table(chunk)
+        if table is None or not len(table):
+            return
+        self._count.compare(table, first)
+        found = _times(table, self._fs)
         if found is None:
             return
-        name, time = found
-        if self._name != name:
-            self._name, self._before = name, []
+        if self._name != found.name:
+            self._name, self._before = found.name, []
+        time, rounded_s = found.begin, found.rounded_s
         for time_before, before in reversed(self._before):
-            by_time, by_count = _seconds_between(time_before, time), (first - before) / self._fs
-            if abs(by_time - by_count) > max(_LEAST_S, _LEAST * by_count):
-                self._say(
-                    f"from sample {before} to {first} the times of {name!r} advance {by_time:.4g} s, the samples "
-                    f"{by_count:.4g} s at {self._fs:g} Hz: samples count (where some are missing, give first)"
-                )
+            if self._differ(before, first, _seconds_between(time_before, time), rounded_s):
                 self._before = []
                 break
         is_recent = self._before and first - self._before[0][1] < _AROUND_S * self._fs
         self._before = [self._before[0 if is_recent else -1] if self._before else (time, first), (time, first)]
+        last = first + len(table) - 1
+        if found.fall_s > _LEAST_S:
+            self._say(
+                f"from sample {first} to {last} the times of {found.name!r} fall by {found.fall_s:.3g} s: rows are "
+                "read in their order"
+            )
+            self._before = []
+        elif self._differ(first, last, found.end_s, rounded_s):
+            self._before = [] if isinstance(time, str) else [(time + found.end_s, last)]
+
+    def _differ(self, before: int, after: int, by_time: float, rounded_s: float) -> bool:
+        """Say it if the seconds between two samples are not those by their times; return whether they are not."""
+        by_count = (after - before) / self._fs
+        differ = abs(by_time - by_count) > max(_LEAST_S, _LEAST * by_count) + rounded_s
+        if differ:
+            self._say(
+                f"from sample {before} to {after} the times of {self._name!r} advance {by_time:.4g} s, the samples "
+                f"{by_count:.4g} s at {self._fs:g} Hz: {HINT}"
+            )
+        return differ
 
 
 def _table(chunk: Any) -> Any:
@@ -70,14 +121,12 @@ def _table(chunk: Any) -> Any:
     chunk = as_pandas(chunk, also=("cudf",))
     if isinstance(chunk, Mapping) or getattr(getattr(chunk, "dtype", None), "names", None):
         names = list(chunk) if isinstance(chunk, Mapping) else list(chunk.dtype.names)
-        return pd.DataFrame({name: chunk[name] for name in names if is_time_name(str(name))})
+        return pd.DataFrame({n: chunk[n] for n in names if is_time_name(str(n)) or is_index_name(str(n))})
     return chunk if isinstance(chunk, pd.DataFrame | pd.Series) else None
 
 
-def _first_time(table: Any, fs: float) -> tuple[str, float | str] | None:
-    """Return the name of the times of a table, and the first in seconds, or its text; None if it has none."""
-    if table is None or not len(table):
-        return None
+def _times(table: Any, fs: float) -> _Times | None:
+    """Return the times of a table; None if it has none."""
     index = table.index
     levels = [index.get_level_values(k) for k in range(index.nlevels)]
     columns = [table.iloc[:, k] for k in range(table.shape[1])] if isinstance(table, pd.DataFrame) else []
@@ -85,9 +134,9 @@ def _first_time(table: Any, fs: float) -> tuple[str, float | str] | None:
     named += [(str(column.name), column) for column in columns]
     dated = [(name, times) for name, times in named if _is_dated(times)]
     for name, times in [*dated, *((name, times) for name, times in named if is_time_name(name))]:
-        time = _time_of(name, times, fs)
-        if time is not None:
-            return name, time
+        found = _times_of(name, times.to_series() if isinstance(times, pd.Index) else times, fs)
+        if found is not None:
+            return found
     return None
 
 
@@ -95,22 +144,31 @@ def _is_dated(times: Any) -> bool:
     return bool(pd.api.types.is_datetime64_any_dtype(times.dtype) or pd.api.types.is_timedelta64_dtype(times.dtype))
 
 
-def _time_of(name: str, times: Any, fs: float) -> float | str | None:
-    """Return the first of some times in seconds, or its text; None if it is unknown."""
-    values = times.to_series() if isinstance(times, pd.Index) else times
+def _times_of(name: str, values: Any, fs: float) -> _Times | None:
+    """Return times as they are in a column; None if the first one is unknown."""
     if pd.api.types.is_timedelta64_dtype(values.dtype):
-        found = float(values.iloc[0].total_seconds())
+        since = values.dt.total_seconds().to_numpy(np.float64)
+        begin: float | str = float(since[0])
     elif values.dtype.kind == "c":
-        found = np.nan
+        return None
     elif pd.api.types.is_numeric_dtype(values.dtype):
-        steps = np.diff(values.to_numpy(np.float64, na_value=np.nan))
+        numbers = values.to_numpy(np.float64, na_value=np.nan)
+        steps = np.diff(np.sort(numbers))
         step = float(np.median(steps)) if len(steps) else 0.0
         unit = time_unit(name, unit_of(name), step, fs) if step > 0 else None
-        found = float(values.iloc[0]) / PER_SECOND[unit] if unit else np.nan
+        if unit is None:
+            return None
+        since = numbers / PER_SECOND[unit]
+        begin = float(since[0])
     else:
-        text = str(values.iloc[0]) if isinstance(values.iloc[0], str | date) else ""
-        return text if np.isfinite(_seconds_between(text, text)) else None
-    return found if np.isfinite(found) else None
+        begin, end = (str(v) if isinstance(v, str | date) else "" for v in (values.iloc[0], values.iloc[-1]))
+        if _is_dated(values):
+            since = (values - values.iloc[0]).dt.total_seconds().to_numpy(np.float64)
+        else:
+            second = values.iloc[min(1, len(values) - 1)]
+            since = np.array([0.0, _seconds_between(begin, str(second)), _seconds_between(begin, end)])
+        return _Times(name, begin, since) if np.isfinite(_seconds_between(begin, begin)) else None
+    return _Times(name, begin, since - begin) if np.isfinite(begin) else None
 
 
 def _seconds_between(before: float | str, after: float | str) -> float:
