@@ -14,6 +14,8 @@ from beatwire.records import Outgoing
 from beatwire.service.interfaces import NoStaff
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
+from hypothesis import given
+from hypothesis import strategies as st
 from letters import Graph
 from ticks import Ticks, polled
 
@@ -125,6 +127,32 @@ def test_each_long_interruption_is_announced_and_adopted_once(replayed: tuple[in
     monitor.run(threading.Event(), until=lambda _: not source.ticks)
     assert len(source.published) == announced + 2
     assert [len(alerts) for alerts in graph.adopted] == [count > 10 for count in replayed]
+
+
+@given(failures=st.integers(0, 3), step_s=st.sampled_from([0.1, 0.5, 2.0]))
+def test_an_interruption_that_could_not_be_announced_is_announced_when_the_broker_takes_it(
+    failures: int, step_s: float
+) -> None:
+    now_s, moved_us = itertools.count(0.0, step_s), itertools.count(9_000_000)
+    source = Ticks(
+        *(polled("a", k, replay=True) for k in range(round(20 / step_s))), polled("d", 300),
+        stale=tuple(range(1, failures + 1)),
+    )  # fmt: skip
+    graph, sent = Asked(), list[str]()
+    publish = source.publish
+
+    def publish_and_note(outgoing: Any, *given: Any) -> None:
+        sent.extend(value.decode() for messages in outgoing for value in messages.values)
+        publish(outgoing, *given)
+
+    source.publish = publish_and_note  # type: ignore[method-assign]
+    Monitor(graph, source, source, read_alerts=list, clock_us=lambda: next(moved_us), clock_s=lambda: next(now_s)).run(
+        threading.Event(), until=lambda _: not source.ticks
+    )
+    *announced, beat = sent
+    assert len(announced) == failures + 1
+    assert len({json.loads(one)["id"] for one in announced}) == 1, "it may have been published"
+    assert (beat, [len(alerts) for alerts in graph.adopted]) == ("d", [1])
 
 
 def test_alerts_of_partitions_of_other_workers_are_not_adopted() -> None:

@@ -150,7 +150,7 @@ class Monitor:
         source, covered = self._source, self._adopted and self._epoch == self._source.epoch
         if self._interruption.turn(source.partitions, source.held, covered=covered):
             # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
-            with contextlib.suppress(StaleError):  # the assignment has changed: the next one is interrupted anew
+            with contextlib.suppress(StaleError):  # a later turn says it, if it is so still
                 self._interruption.publish(
                     lambda messages: self._sink.publish([messages], {}, source, source.epoch),
                     source.assigned, self._graph.model_name,
