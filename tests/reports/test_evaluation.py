@@ -90,13 +90,6 @@ def test_flutter_between_its_marks_is_left_out(tmp_path):
     assert figures["records"][0]["excluded_s"] == pytest.approx((b - a + 1) / RATE, abs=0.01)
 
 
-def test_paced_records_are_summed_separately(tmp_path):
-    for name in ("102", "plain"):
-        write_record(tmp_path, name)
-    figures = as_json(evaluate(tmp_path, spikes))
-    assert figures["gross"]["beats"] == figures["gross_paced"]["beats"] == len(BEATS)
-
-
 def test_the_detector_gets_the_first_lead_or_all_or_each(tmp_path):
     write_record(tmp_path, "a", leads=3)
     leads = []
@@ -132,37 +125,6 @@ def test_scores_are_measured_on_matched_beats(tmp_path):
     assert figures["records"][0]["auroc"] == {"V": 1.0, "S": pytest.approx(0.997, abs=1e-3), "F": None,
                                               "any": pytest.approx(0.998, abs=1e-3)}  # fmt: skip
     assert figures["threshold"] == ANOMALOUS
-
-
-def test_the_promise_of_the_score_is_counted_by_person(tmp_path):
-    for name in ("201", "202", "a", "b"):  # 201 and 202 are one person's
-        write_record(tmp_path, name, symbols=["V", *"N" * (len(BEATS) - 1)])
-
-    def marks(count: int, unscored: int = 0):
-        score = np.where(np.arange(len(BEATS)) <= count, 2.0, 1.99)  # of the V, and of so many normal beats
-        score[len(BEATS) - unscored :] = np.nan
-        return lambda samples, rate_hz, uv_per_unit, cuts: Detected(BEATS, score=score)
-
-    known = {
-        ("201", SECONDS * RATE): marks(1),
-        ("202", SECONDS * RATE): marks(len(BEATS) // 5),
-        ("b", SECONDS * RATE): marks(0, 9),
-    }
-    report = full_report(tmp_path, marks(3), held_out=known)
-    normal = len(BEATS) - 1
-    fifth = len(BEATS) // 5
-    by_person = {"201": 100 * (1 + fifth) / (2 * normal), "a": 100 * 3 / normal, "b": 0.0}
-    assert report["promise"] == {
-        "people": 3,
-        "pooled": pytest.approx(100 * (4 + fifth) / (4 * normal - 9), abs=1e-3),
-        "mean": pytest.approx(sum(by_person.values()) / 3, abs=1e-3),
-        "worst": pytest.approx(by_person["201"], abs=1e-3),
-        "worst_person": "201",
-        "above_5_percent": sum(share > 5 for share in by_person.values()),
-        "by_person": pytest.approx(by_person, abs=1e-3),
-    }
-    assert report["promise"]["above_5_percent"] == 1
-    assert f"{by_person['201']:.2f} % of 201, more than 5 % of 1 of 3 people" in as_text(report)
 
 
 def test_without_scores_there_is_no_promise(tmp_path):

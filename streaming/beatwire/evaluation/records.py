@@ -2,7 +2,8 @@
 
 Beat symbols: N = ``N L R e j``, S = ``A a J S``, V = ``V E``, F = ``F``, Q = ``/ f Q ?``; other symbols are not beats.
 Ventricular flutter is excluded from the matching of beats: between ``[`` and ``]``, and six spans of MIT-BIH record
-207 that are not marked so. A record that cannot be read raises ``UserError``.
+207 that are not marked so. A record of that database has its name, rate and length: others may be called 207, too. One
+that cannot be read raises ``UserError``.
 """
 
 import zlib
@@ -23,6 +24,7 @@ CLASS_OF = {symbol: name for name, symbols in _SYMBOLS.items() for symbol in sym
 # First and last second of each span of flutter in MIT-BIH record 207.
 FLUTTER_207_S = ((40.7, 51.0), (54.8, 60.4), (242.1, 246.4), (247.9, 261.5), (269.5, 280.9), (1540.8, 1638.7))
 PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database; EC57 excludes them
+_MITDB = 360.0, 650_000  # rate and samples of its records
 PACED_SHARE = 0.05  # any other record is paced if more of its beats are paced or fused with paced ones
 _SUBJECT = {"202": "201"}  # MIT-BIH records 201 and 202 are of one person
 
@@ -57,7 +59,8 @@ class AnnotatedRecord:
     @property
     def subject(self) -> str:
         """The person: records of one person are resampled together."""
-        return _SUBJECT.get(self.recording.name, self.recording.name)
+        name = self.recording.name
+        return _SUBJECT.get(name, name) if _is_of_mitdb(self.recording) else name
 
 
 def record_seed(name: str, seed: int) -> int:
@@ -108,18 +111,22 @@ def annotate(recording: Recording, path: Path, ending: str = ENDING) -> Annotate
     name = path.name
     at, symbols, texts = read_annotations(path, recording.rate_hz, ending)
     is_beat = np.array([s in CLASS_OF for s in symbols], bool)
-    last = recording.samples.shape[1] - 1
+    last, of_mitdb = recording.samples.shape[1] - 1, _is_of_mitdb(recording)
     return AnnotatedRecord(
         recording=recording,
         beat=beats_within(path, at[is_beat], recording.samples.shape[1], ending),
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
-        excluded=_flutter(name, symbols, at, recording.rate_hz, last),
+        excluded=_flutter(name == "207" and of_mitdb, symbols, at, recording.rate_hz, last),
         rhythms=_rhythms(symbols, at, texts, last),
-        paced=name in PACED or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
+        paced=(name in PACED and of_mitdb) or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
     )
 
 
-def _flutter(name: str, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:
+def _is_of_mitdb(recording: Recording) -> bool:
+    return (recording.rate_hz, recording.samples.shape[1]) == _MITDB
+
+
+def _flutter(is_207: bool, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:
     """Return the spans int64 [k, 2] from ``[`` to ``]``, or to the end of the record without ``]``."""
     spans: list[tuple[int, int]] = []
     begin: int | None = None
@@ -131,7 +138,7 @@ def _flutter(name: str, symbols: list[str], at: I64, rate_hz: float, last: int) 
             begin = None
     if begin is not None:
         spans.append((begin, last))
-    if name == "207":
+    if is_207:
         spans += [(int(a * rate_hz), int(b * rate_hz)) for a, b in FLUTTER_207_S]
     return np.array(sorted(spans), np.int64).reshape(-1, 2)
 
