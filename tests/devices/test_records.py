@@ -15,6 +15,26 @@ from hypothesis import strategies as st
 N = 1500
 
 
+@given(
+    streams=st.lists(st.text("b /:-\n1", min_size=1, max_size=5), min_size=2, max_size=4, unique=True),
+    lead=st.sampled_from(["II", "V 1", "a\nb"]),
+)
+def test_each_record_names_its_stream_though_names_of_files_are_alike(streams: list[str], lead: str) -> None:
+    values = np.arange(500, dtype=np.int16)
+    with tempfile.TemporaryDirectory() as name:
+        folder = WfdbFolder(Path(name))
+        for k, stream in enumerate(streams):
+            described = Description(stream, (lead,), 250.0, 1.0)
+            folder.keep(Chunk(described, 250.0, 1.0, 1, 0, 1_700_000_000_000_000, values[None, k:]))
+        folder.close()
+        found = {}
+        for header in Path(name).glob("*.hea"):
+            kept = read_recording(str(header))
+            found[int(kept.samples[0, 0])] = header.read_text(encoding="utf-8").splitlines()[-1]
+            assert kept.leads == (lead.replace("\n", "\\n"),)
+    assert found == {k: f"# stream {stream}".replace("\n", "\\n") for k, stream in enumerate(streams)}
+
+
 @settings(max_examples=draws(40), deadline=None)
 @given(
     uv=st.sampled_from([0.0, 0.1, 1.0, 2.5, 4.88]), leads=st.integers(1, 3), rate_hz=st.sampled_from([130.0, 250.5]),

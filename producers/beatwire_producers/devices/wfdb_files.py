@@ -2,7 +2,7 @@
 
 In:  chunks in their order. Out: ``STREAM-SESSION.hea`` and ``.dat``, format 16; -32768 where there is no value. The
 header is written when a record begins and when it ends, so a record can be read while it grows. What is not calibrated
-has a gain of 0.
+has a gain of 0. A comment has the id of the stream.
 """
 
 import threading
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from beatwire.errors import FatalError, UserError
+from beatwire.errors import FatalError, UserError, printable
 from beatwire.recordings.record import NO_VALUE
 
 from beatwire_producers.devices.chunks import Chunk
@@ -127,7 +127,11 @@ class WfdbFolder:
         length = f" {record.length}" if record.length else " 0"
         at = f"{began:%H:%M:%S}.{began.microsecond // 1000:03} {began:%d/%m/%Y}"
         lines = [f"{name} {len(chunk.described.leads)} {chunk.rate_hz:.10g}{length} {at}"]
-        lines += [f"{name}.dat 16 {gain}(0)/mV 16 0 0 0 0 {lead}" for lead in chunk.described.leads]
+        leads = map(printable, chunk.described.leads)
+        lines += [f"{name}.dat 16 {gain}(0)/mV 16 0 0 0 0 {lead}" for lead in leads]
+        lines.append(
+            f"# stream {printable(chunk.described.stream)}"
+        )  # the names of two may differ in other signs alone
         part = record.path.with_name(f"{name}.hea.part")  # a full disk leaves the header of before
         try:
             part.write_text("\n".join(lines) + "\n", encoding="utf-8")
