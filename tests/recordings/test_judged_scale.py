@@ -11,6 +11,7 @@ from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sources import UV_PER
 
 FS = 250
 FOUND = beatwire.analyze("synthetic:seconds=40,rate=250,bpm=75")
@@ -124,7 +125,7 @@ def test_codes_for_no_value_do_not_decide_the_scale(
 def test_numbers_that_are_large_for_millivolts_fit_from_the_first_sample_on(size: float) -> None:
     values = MV * size / np.ptp(MV)
     found, notes = passed_on(values, [])
-    assert len(found) == len(notes) == 1
+    assert len(found) == len([note for note in notes if "a heart" not in note]) == 1
     _, uv, content = found[0]
     assert np.abs(np.frombuffer(content, np.int16) * uv / 1000 - values).max() <= 0.5 * uv / 1000 + 1e-9
 
@@ -142,3 +143,23 @@ def test_a_unit_that_is_stated_is_never_judged(uv: float) -> None:
     parts = scale.parts(numbers("zeros", 5.0, 1000.0 / uv, 12.0, 30.0)[None], 0)
     assert [(part.first, part.renewed) for part in parts] == [(0, 0)]
     assert not any("session" in note for note in notes)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    stated=st.sampled_from([("mV", 1.0), ("V", 1e-3), ("uV", 1e3), ("V", 1.0), ("mV", 1e3), ("uV", 1.0), ("mV", 0.05)]),
+    flat_s=st.sampled_from([0, 8, 25]), cuts=st.lists(st.integers(1, 60 * FS), max_size=20).map(sorted),
+)  # fmt: skip
+def test_a_size_that_no_heart_has_is_said_once_of_the_first_seconds_that_move(
+    stated: tuple[str, float], flat_s: int, cuts: list[int]
+) -> None:
+    unit, per_mv = stated
+    values = np.zeros(60 * FS)
+    values[flat_s * FS : (flat_s + 35) * FS] = MV[: 35 * FS] * per_mv
+    notes: list[str] = []
+    scale = JudgedScale(FS, ["II"], UV_PER[unit], False, 1.0, notes.append)
+    for a, b in itertools.pairwise([0, *cuts, len(values)]):
+        scale.parts(values[None, a:b], a)
+    times = UV_PER[unit] / 1000 * per_mv
+    said = "more than a heart: is its gain wrong" if times > 100 else "less than a heart: is its unit wrong?"
+    assert [note.startswith(said) for note in notes if "a heart" in note] == [True] * (not 0.01 < times < 100)

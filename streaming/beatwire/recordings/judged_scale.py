@@ -7,7 +7,7 @@ State: the scale of the chunks (``chunk_scale``); of numbers without a unit the 
 An electrode may be off at first: numbers that do not change have no unit, and are passed on without one. They are
 judged by the first second in which they change, of the first two seconds if possible. They are judged anew if of ten
 seconds the ordinary one is too large for int16 on every lead. Everything is decided at samples that follow from the
-numbers alone: any cutting into chunks gives the same.
+numbers alone: any cutting into chunks gives the same. A size that no heart has is said of the first ten seconds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from beatwire.recordings.chunk_scale import HELD_S, ChunkScale
 from beatwire.recordings.codes import CODES
+from beatwire.recordings.stated_size import ChunkSize
 from beatwire.records import F64, I16
 
 __all__ = ["HELD_S", "JudgedScale"]
@@ -68,6 +69,7 @@ class JudgedScale:
         self._type: str | None = "" if uv is not None else None  # of the first numbers without a unit; "" is enough
         self._make = partial(ChunkScale, fs, leads, uv, exact, resolution_uv, notes, hint=hint)
         self._chunks = self._make()
+        self._size = ChunkSize(fs, leads, notes)
         self._is_judged = not self._chunks.decided
         self._last: deque[F64] = deque()  # of numbers without a unit
         self._sizes: deque[F64] = deque(maxlen=_MISFIT)  # peak to peak of each lead, second by second
@@ -122,6 +124,13 @@ class JudgedScale:
 
     def parts(self, values: Any, first: int) -> list[Part]:
         """Return a chunk that begins at sample ``first``, in one part for each signal."""
+        found = self._parts(values, first)
+        for part in found:
+            self._size.look_at(part.samples, part.uv_per_unit)
+        return found
+
+    def _parts(self, values: Any, first: int) -> list[Part]:
+        """Return a chunk in one part for each signal."""
         if not self._is_judged:
             return [Part(first, self._chunks.samples(values, first), self.uv_per_unit, self.renewed)]
         found: list[Part] = []

@@ -3,14 +3,17 @@
 Often the gain in its header is a placeholder, or the file is not a table of samples.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from beatwire.recordings.record import NO_VALUE, Recording
+from beatwire.records import I16
 from beatwire.tables import array_module, host_array
 
+_ENOUGH_S = 10.0  # of a stream
 _PIECE = 1 << 16  # samples
 STRETCH_S = 2.0  # with a beat at any usual rate
 STRETCHES = 50  # that are looked at, evenly spaced
@@ -31,8 +34,53 @@ def with_remark(recording: Recording) -> Recording:
     dead = [name for name, lead in zip(recording.leads, recording.samples, strict=True) if not changes(lead)]
     if 0 < len(dead) < len(recording.leads):
         recording = replace(recording, notes=(*recording.notes, f"no signal in {', '.join(dead)}"))
+    size = _size_of(recording)
+    return replace(recording, notes=(*recording.notes, size)) if size else recording
+
+
+class ChunkSize:
+    """Says of a stream whether the first ten seconds in which a lead moves span more than a heart does, or less.
+
+    Parameters
+    ----------
+    rate_hz, leads
+        Of the stream.
+    notes
+        Called with the remark, if there is one.
+    """
+
+    def __init__(self, rate_hz: float, leads: Sequence[str], notes: Callable[[str], None]) -> None:
+        self._rate_hz, self._leads, self._notes = rate_hz, tuple(leads), notes
+        self._uv_per_unit, self._held, self._is_known = 0.0, list[I16](), False
+
+    def look_at(self, samples: I16, uv_per_unit: float) -> None:
+        """Look at the next samples, int16 [leads, n], of so many microvolts per unit; 0: not calibrated."""
+        if self._is_known or uv_per_unit <= 0:
+            return
+        if self._uv_per_unit != uv_per_unit:
+            self._uv_per_unit, self._held = uv_per_unit, []
+        self._held.append(samples.copy())
+        count, enough = sum(part.shape[1] for part in self._held), round(_ENOUGH_S * self._rate_hz)
+        if count < enough:
+            return
+        held = np.concatenate(self._held, axis=1)
+        for first in range(0, count - enough + 1, enough):
+            part = Recording("", self._rate_hz, self._leads, uv_per_unit, held[:, first : first + enough])
+            self._is_known = _moves(part)
+            if self._is_known:
+                if size := _size_of(part):
+                    self._notes(size)
+                self._held = []
+                return
+        self._held = [held[:, count // enough * enough :]]
+
+
+def _size_of(recording: Recording) -> str | None:
+    """Return a note on the leads that span more than a heart does in half of their stretches, or less."""
     if recording.uv_per_unit <= 0:
-        return recording
+        return None
+    n = round(STRETCH_S * recording.rate_hz)
+    count = recording.samples.shape[1] // n
     xp = array_module(recording.samples)
     first = np.linspace(0, count - 1, min(count, STRETCHES)).astype(np.int64) * n
     stretches = recording.samples[:, xp.asarray(first[:, None] + np.arange(n))]
@@ -47,12 +95,17 @@ def with_remark(recording: Recording) -> Recording:
         spans = ", ".join(
             f"{name} {mv * 1000:.2g} uV" for name, mv in zip(recording.leads, usual_mv, strict=True) if mv
         )
-        note = f"less than a heart: is its unit wrong? Two seconds span: {spans}"
-        return replace(recording, notes=(*recording.notes, note))
+        return f"less than a heart: is its unit wrong? Two seconds span: {spans}"
     if not large:
-        return recording
-    note = f"more than a heart: is its gain wrong, or is it disturbed throughout? Two seconds span: {', '.join(large)}"
-    return replace(recording, notes=(*recording.notes, note))
+        return None
+    return f"more than a heart: is its gain wrong, or is it disturbed throughout? Two seconds span: {', '.join(large)}"
+
+
+def _moves(recording: Recording) -> bool:
+    """Return True if a lead changes in most stretches."""
+    n = round(STRETCH_S * recording.rate_hz)
+    begins = range(0, recording.samples.shape[1] - n + 1, n)
+    return any(2 * sum(changes(lead[k : k + n]) for k in begins) > len(begins) for lead in recording.samples)
 
 
 def changes(lead: Any) -> bool:
