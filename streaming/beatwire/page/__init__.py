@@ -11,6 +11,7 @@ module           contains
 ``hum``          which leads hum
 ``natural``      the order of stream ids
 ``alerts``       alerts in force, and acknowledgements
+``lost_alerts``  alerts that their topic has lost
 ``protocol``     the binary messages (docs/reference/page-protocol.md)
 ``browser``      one browser: what it looks at, and how far it has received
 ``app``          routes of the web application

@@ -19,6 +19,7 @@ from beatwire.wire.alerts import decode_alert
 from beatwire.wire.staff import decode_ack
 
 MOST = 100_000
+LOST = "lost alerts"  # a topic of no broker: of records whose key is the id of an alert that is nobody's any more
 _STATES = ("on", "latched", "ack")  # in the order in which they are listed: what goes on before what has ended
 # Of an alert, by which it is listed; 0: no alert.
 _RANKS = {place: len(PRIORITIES) * len(_STATES) - k for k, place in enumerate(itertools.product(PRIORITIES, _STATES))}
@@ -62,6 +63,14 @@ class Alerts:
         self.alerts[name] = alert
         self.of_stream.setdefault(alert["stream"], {})[name] = None
         self._rank_anew(alert["stream"])
+        return str(alert["stream"])
+
+    def add_lost(self, message: Record) -> str | None:
+        """Apply a record of `LOST`; return the stream whose alerts changed, None if none did."""
+        alert = self.alerts.pop((message.key or b"").decode("utf-8", "replace"), None)
+        if alert is None:
+            return None
+        self._unlink(alert)
         return str(alert["stream"])
 
     def add_ack(self, message: Record) -> str | None:

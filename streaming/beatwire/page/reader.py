@@ -1,7 +1,7 @@
 """The thread that reads the topics for the page, and the acknowledgements that it publishes.
 
-In: a cluster. Out: messages, added to a ``Ward``. State: two followers, which join no group. An outage of
-the broker ends nothing: the thread goes on when the broker answers again.
+In: a cluster. Out: messages, added to a ``Ward``. State: two followers, which join no group, and a watch over lost
+alerts. An outage of the broker ends nothing: the thread goes on when the broker answers again.
 """
 
 import threading
@@ -13,6 +13,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.follower import BEGINNING, END, MOST_MESSAGES, Follower
 from beatwire.page.beat_log import KEPT_S
+from beatwire.page.lost_alerts import LostAlerts
 from beatwire.page.ward import Ward
 from beatwire.wire.cloud_events import ack_headers
 from beatwire.wire.names import ACKS, ALERTS, BEATS, SAMPLES
@@ -36,15 +37,18 @@ class Reader:
         self._cluster, self._ward = cluster, ward
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="page-reader", daemon=True)
+        self._lost = LostAlerts(cluster, ward)
         self.failure: BaseException | None = None
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+        self._lost.start()
 
     def close(self) -> None:
         """Stop the thread and wait for its end."""
         self._stop.set()
+        self._lost.close()
         self._thread.join(10.0)
 
     def _run(self) -> None:
@@ -58,7 +62,7 @@ class Reader:
                     tick = samples.ticks(0.0)
                     if tick is not None:
                         self._ward.add_samples(tick)
-                    records = others.records(0.0)
+                    records = [*others.records(0.0), *self._lost.take()]
                     if records:
                         self._ward.add_records(records)
                     self._ward.connected = samples.connected and others.connected

@@ -13,7 +13,7 @@ import numpy as np
 
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.kafka.reading.record import Record
-from beatwire.page.alerts import Alerts
+from beatwire.page.alerts import LOST, Alerts
 from beatwire.page.beat_log import BeatLog, as_json, decoded
 from beatwire.page.hum import HumSigns
 from beatwire.page.natural import Key, natural
@@ -74,12 +74,8 @@ class Ward:
         beats = decoded(records)  # before the lock is taken
         with self._lock:
             self._add_beats(beats)
-            changed = set()
-            for record in records:
-                if record.topic == ALERTS:
-                    changed.add(self._alerts.add_alert(record))
-                elif record.topic == ACKS:
-                    changed.add(self._alerts.add_ack(record))
+            add = {ALERTS: self._alerts.add_alert, ACKS: self._alerts.add_ack, LOST: self._alerts.add_lost}
+            changed = {add[record.topic](record) for record in records if record.topic in add}
             streams = {stream for stream in changed if stream is not None}
             # A stream of which nothing is in force, or was received, is not in the ward.
             self._list(self._traces.claim({stream for stream in streams if self._alerts.rank(stream)}))
@@ -150,6 +146,12 @@ class Ward:
         """Return the streams that have alerts in force."""
         with self._lock:
             return set(self._alerts.of_stream)
+
+    @property
+    def in_force(self) -> dict[str, dict[str, Any]]:
+        """Return the alerts in force, by id; one of which a message comes is another object from then on."""
+        with self._lock:
+            return dict(self._alerts.alerts)
 
     def alerts_of(self, stream: str) -> list[dict[str, Any]]:
         """Return the alerts in force of a stream as the protocol has them."""

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from beatwire.kafka.reading.follower import BEGINNING, END, Follower
 from beatwire.kafka.reading.readers import read_to_end
+from beatwire.page import lost_alerts
 from beatwire.page.dashboard import Dashboard
 from beatwire.wire import names
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import ConfigResource, NewPartitions
 from confluent_kafka.cimpl import NewTopic
 from jsonschema import Draft202012Validator
@@ -59,6 +61,29 @@ def test_an_acknowledgement_goes_to_the_broker_and_to_every_browser_and_survives
         assert ward["beds"][0]["alerts"][0]["state"] == "ack"
         client.send(type="watch", streams=["bed-1"], leads="first")
         assert [b["sample"] for b in client.expect("beats", stream="bed-1")["beats"]] == [250]
+
+
+def test_alerts_that_a_topic_created_again_does_not_have_leave_the_page(kafka, wait, monkeypatch):
+    monkeypatch.setattr(lost_alerts, "PATIENCE_S", 4.0)
+    kept, gone = alert("bed-1", "asystole"), alert("bed-2", "tachycardia")
+    publish(kafka, kept, gone)
+    with Dashboard(kafka.cluster, port=0) as page:
+        wait(lambda: page.ward.alarmed() == {"bed-1", "bed-2"} and page._reader._lost._removed._ids != {})
+        admin = kafka.cluster.admin()
+        admin.delete_topics([names.ALERTS])[names.ALERTS].result(60)
+
+        def is_created():
+            try:
+                admin.create_topics([NewTopic(names.ALERTS, 4, 1)])[names.ALERTS].result(60)
+            except KafkaException:
+                return False
+            return True
+
+        wait(is_created)
+        publish(kafka, kept)
+        wait(lambda: page.ward.alarmed() == {"bed-1"})
+        publish(kafka, gone)
+        wait(lambda: page.ward.alarmed() == {"bed-1", "bed-2"})
 
 
 def test_acknowledgements_and_alerts_are_kept_by_compaction(kafka):
