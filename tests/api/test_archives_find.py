@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import fsspec
@@ -111,6 +112,31 @@ def test_a_recording_has_another_stamp_when_one_of_its_files_changes(tmp_path: P
     after = {one.name: one.stamp for one in find([tmp_path])[0] + find([tmp_path / "*.csv"])[0]}
     assert before["ecg.csv"] == after["ecg.csv"]
     assert before["100"] != after["100"]
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    names=st.sets(st.sampled_from(["a_physio", "b_ecg", "c_stim", "d_other"]), min_size=1),
+    ending=st.sampled_from([".tsv", ".tsv.gz"]), address=st.booleans(), pattern=st.sampled_from(["", "/*", "/*.tsv*"]),
+)  # fmt: skip
+def test_the_json_of_a_table_of_bids_is_part_of_it(names: set[str], ending: str, address: bool, pattern: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source = f"{'file://' if address else ''}{folder}{pattern}"
+        for name in names:
+            (Path(folder) / f"{name}{ending}").write_text("1\n2\n")
+            (Path(folder) / f"{name}.json").write_text("{}")
+        of_bids = names - {"d_other"}
+        before, notes = find([source])
+        tables = {one.name: one.stamp for one in before if not one.name.endswith(".json")}
+        assert set(tables) == {f"{name}{ending}" for name in names}
+        assert [one.name for one in before if one.name not in tables] == (
+            ["d_other.json"] if "d_other" in names and pattern == "/*" else []
+        )
+        assert any("left out" in note for note in notes) is ("d_other" in names and pattern == "")
+        for name in names:
+            (Path(folder) / f"{name}.json").write_text('{"SamplingFrequency": 250}')
+        after = {one.name: one.stamp for one in find([source])[0]}
+        assert {name for name in tables if after[name] != tables[name]} == {f"{name}{ending}" for name in of_bids}
 
 
 def test_the_folder_of_the_results_is_not_searched(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ Out:   :class:`Found`, one a recording, in order of their names, and remarks on 
 State: none
 
 The files of a WFDB record are one recording: its header, the signals and segments that the header names, and what else
-has its name. A folder is searched for the endings of formats that are read. Where it holds WFDB records, its text files
-are taken for notes and left out. A pattern takes whatever it matches.
+has its name. So are a table of BIDS and its JSON. A folder is searched for the endings of formats that are read. Where it
+holds WFDB records, its text files are taken for notes and left out. A pattern takes whatever it matches.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import fsspec
 
 from beatwire.errors import UserError, printable
-from beatwire.recordings.places import ENDINGS, is_address
+from beatwire.recordings.places import ENDINGS, bids_json, is_address
 
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 _MOST_ENDINGS = 4  # that a remark names
@@ -215,7 +215,7 @@ class _Searched:
         return self.start + path
 
     def _owners(self) -> dict[str, str]:
-        """Return the record that each file of a WFDB record belongs to, paths without ``.hea``."""
+        """Return the recording that a file belongs to: of WFDB without ``.hea``, of BIDS the table beside a JSON."""
         headers = [path for path in self.listed if path.endswith(".hea")]
         texts = self.files.cat(headers, on_error="omit") if headers else {}
         texts = texts if isinstance(texts, dict) else {headers[0]: texts}
@@ -237,6 +237,10 @@ class _Searched:
                 ending = _ending(path)
                 if ending not in ENDINGS or ending == ".mat":
                     owners[path] = stem
+        for path in self.listed:
+            beside = bids_json(Path(path))
+            if beside is not None and beside.as_posix() in self.listed:
+                owners |= {path: path, beside.as_posix(): path}
         whole = {part: record for record, segments in parts.items() for part in segments}
         return {path: _top(record, whole) for path, record in owners.items()}
 
