@@ -5,8 +5,8 @@ Out:   :class:`Found`, one a recording, in order of their names, and remarks on 
 State: none
 
 The files of a WFDB record are one recording: its header, the signals and segments that the header names, and what else
-has its name. So are a table of BIDS and its JSON. A folder is searched for the endings of formats that are read. Where it
-holds WFDB records, its text files are taken for notes and left out. A pattern takes whatever it matches.
+has its name. So are a table of BIDS and its JSON. A folder is searched for the endings of formats that are read. Where
+it holds WFDB records, its text files are taken for notes and left out. A pattern takes whatever it matches.
 """
 
 import hashlib
