@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from beatwire.pipeline.settings import Settings
 from beatwire.records import slot_columns as columns
+from beatwire.records.events import ALL_OFF
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import SentChunk
@@ -270,7 +271,7 @@ def test_a_lead_that_is_off_has_no_value() -> None:
 def test_chunks_with_all_leads_off_add_no_samples() -> None:
     aligner, events = ticked([sent(0)], [sent(10, lead_off=1)], [sent(20, lead_off=1)])
     assert aligner.position("bed-3") == (1, 0, 10)
-    assert events[1:] == [[("bed-3", "LEADS", 10, 1)], []]
+    assert events[1:] == [[("bed-3", "LEADS", 10, 1 | ALL_OFF)], []]
 
 
 def test_a_released_lane_is_not_claimed_within_the_same_tick() -> None:

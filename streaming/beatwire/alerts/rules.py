@@ -53,7 +53,7 @@ RULES = (
     Rule(
         6, "lead off", "medium", True, False, "Lead off",
         "{leads}",
-        "The device reports that an electrode has no contact.",
+        "The device reports that an electrode has no contact. Where all leads come off, that is another alert.",
     ),
     Rule(
         7, "flat line", "medium", True, False, "Flat line",

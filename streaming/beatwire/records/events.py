@@ -3,7 +3,7 @@
 RESTART        the lane begins at ``sample``; ``value``: sample up to which the same session was known before, -1: none,
                -2 - n: the stream was silent for long, and its session before the silence was known up to n
 GAP            samples from ``sample`` to ``value`` are bridged
-LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on
+LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on; all leads of the stream are off: with ``ALL_OFF``
 BEAT           R is at ``sample``; ``value``: row of the beat in its tick
 BLOCK          a block of the level ends at ``sample``; ``value``: its description or its kinds
                (``kernels.rhythms.flutter``)
@@ -24,3 +24,4 @@ DENIED         the trees call the peak at ``sample`` a beat, the network that ju
     RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED, DENIED,
     RATE,
 ) = range(13)  # fmt: skip
+ALL_OFF = 1 << 12  # above the bits of the leads

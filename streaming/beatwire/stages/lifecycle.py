@@ -32,7 +32,7 @@ from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT,
 from beatwire.records.events import RESTART
 from beatwire.stages.support.alerts.alert_messages import acknowledged, over
 from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
-from beatwire.stages.support.alerts.held_alerts import end_held, end_one, end_with_stream, held_until, touched
+from beatwire.stages.support.alerts.held_alerts import end_held, end_with_stream, goes_on, held_until, touched
 from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.alerts.open_alerts import OpenAlerts
 from beatwire.stages.support.alerts.reminders import remind_by_clock, remind_by_samples, remind_until
@@ -217,14 +217,8 @@ def _apply(
     one = kept.current_of(message)
     if message["state"] == "on":
         if one is not None and one.message["id"] in kept.held:
-            same = message["session"] == one.message["session"]
-            if same and message["onset"] < held_until(s, tick, one):
-                del kept.held[one.message["id"]]  # the same alert goes on
+            if goes_on(kept, s, tick, one, message, out):
                 return
-            if same:
-                end_one(kept, s, tick, one, out)
-            else:
-                end_with_stream(kept, s, tick, one, out)
         elif one is not None:  # of the log alone: a rule holds once, so that one is over
             kept.remove(one)
             out.append(over(one.message))

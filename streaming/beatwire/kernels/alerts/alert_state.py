@@ -85,13 +85,13 @@ OFF, ON, LATCHED = range(3)
 #   ECTOPY          columns of ``kernels.alerts.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.alerts.unjudged``
-#   CONTACT_UNTIL   sample at which the alert of leads that are off ends if none is until then, 0: one is, or no alert
+#   CONTACT         what else is known of leads that are off (``kernels.alerts.contact``)
 #   SINCE           beats since each rule last held, at most those of its hold, in a byte each (``since_of``)
 #   SINCE_VENTRICULAR  the same of ventricular tachycardia, in samples
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
-    FIBRILLATION_FROM, FIBRILLATION_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, UNCOUNTED, CONTACT_UNTIL, ECTOPY,
+    FIBRILLATION_FROM, FIBRILLATION_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, UNCOUNTED, CONTACT, ECTOPY,
 ) = range(16)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS

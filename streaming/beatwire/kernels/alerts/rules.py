@@ -23,7 +23,7 @@ import math
 from beatwire.kernels.alerts.alert_state import (
     ASYSTOLE,
     CONFLICTING,
-    CONTACT_UNTIL,
+    CONTACT,
     DRIFT,
     FIBRILLATION,
     FIBRILLATION_FROM,
@@ -141,10 +141,10 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample
-    until = int(row[CONTACT_UNTIL]) if row[FIRST_ONSET + LEADS_OFF] >= 0 else 0
+    until = int(row[CONTACT]) if row[FIRST_ONSET + LEADS_OFF] >= 0 else 0
     for column in range(FLAT_BLOCKS, SIGNAL):
         row[column] = 0
-    row[CONTACT_UNTIL] = until
+    row[CONTACT] = until
     begin_signal(own, sample)
     return n
 

@@ -28,7 +28,7 @@ from beatwire.records.columns import (
     CHUNK_TIME_US,
     CHUNK_UV_PER_UNIT,
 )
-from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED, RATE
+from beatwire.records.events import ALL_OFF, LEADS_CHANGED, LIMITS_CHANGED, RATE
 from beatwire.records.slot_columns import (
     DUPLICATES,
     EVENT_ROWS,
@@ -206,13 +206,13 @@ def align_row(
         state[SLOT_LIMITS] = chunks.limits[i]
         put_event(streams.slots, slot, rows, LIMITS_CHANGED, unseen_from(state, first), int(chunks.limits[i]))
     mask = int(ints[CHUNK_LEAD_OFF])
+    off, before = mask == (1 << leads) - 1, int(state[SLOT_EXPECTED])
     state[SLOT_LEAD_OFF] = mask
     if first >= state[SLOT_MASK_FROM]:  # the mask of a chunk that comes late is older than the one that is known
         state[SLOT_MASK_FROM] = first
         if mask != state[SLOT_MASK]:
             state[SLOT_MASK] = mask
-            put_event(streams.slots, slot, rows, LEADS_CHANGED, first, mask)
-    off, before = mask == (1 << leads) - 1, int(state[SLOT_EXPECTED])
+            put_event(streams.slots, slot, rows, LEADS_CHANGED, first, mask | ALL_OFF if off else mask)
     if not off:  # nothing is placed of a chunk whose leads are all off
         place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
     off_by = note_rate(state, first, zero_us, floats[CHUNK_RATE_HZ])  # after the restart that the chunk may cause

@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rules import RULES
 from beatwire.alerts.settings import Lifecycle
+from beatwire.kernels.alerts.alert_state import LEADS_OFF
 from beatwire.records import I64, Alerts, Bool, TickBeats
 from beatwire.stages.support.alerts.alert_messages import device_times
 from beatwire.stages.support.alerts.open_alerts import Open, OpenAlerts
 from beatwire.stages.support.alerts.reminders import remind_until
 from beatwire.stages.support.streams.sessions import bank_of
+
+_LEAD_OFF = RULES[LEADS_OFF].name
 
 
 def held_until(s: Lifecycle, tick: TickBeats, one: Open) -> int:
@@ -79,3 +83,26 @@ def end_one(
     (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
     out.append(kept.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
     kept.remove(one)
+
+
+def goes_on(
+    kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, message: dict[str, Any], out: list[dict[str, Any]]
+) -> bool:
+    """Return True if a held alert goes on with one of its rule that begins; False: it has ended, that is another one.
+
+    It does if that begins before it ends. Leads that are off and that it does not name are another alert.
+    """
+    same, onset = message["session"] == one.message["session"], message["onset"]
+    lasts = same and onset < held_until(s, tick, one)
+    if lasts and not _names_more(message, one.message):
+        del kept.held[one.message["id"]]
+        return True
+    if lasts or not same:
+        end_with_stream(kept, s, tick, one, out, onset if lasts else None)
+    else:
+        end_one(kept, s, tick, one, out)
+    return False
+
+
+def _names_more(message: dict[str, Any], held: dict[str, Any]) -> bool:
+    return message["rule"] == _LEAD_OFF and bool(int(message["value"] or 0) & ~int(held["value"] or 0))
