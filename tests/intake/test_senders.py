@@ -1,8 +1,12 @@
 """Conflicting senders: sessions of one stream id that take turns, in any order, chunks and ticks."""
 
 import pytest
-from conflicts import transitions
+from bedside import Ward, device_chunk
+from conflicts import RULE, transitions
+from draws import draws
 from hostile_senders import RATE_HZ, SECOND_US, Device, heart
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from laws import START_US
 
 
@@ -39,3 +43,29 @@ def test_a_device_that_only_begins_new_sessions_is_in_no_conflict(each: int) -> 
         device.session, device.first = 1 + k // each, device.first if k % each else 0
         sent.append((START_US + (k + 1) * 50 * SECOND_US // RATE_HZ, "bed", device.chunk(heart(1, 50 * k, 50))))
     assert transitions(sent) == []
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(turns=st.integers(6, 13), back_s=st.one_of(st.integers(0, 120), st.integers(0, 90_000)))
+@example(turns=13, back_s=3600)
+def test_a_conflict_is_over_half_a_minute_after_the_last_turn_also_if_the_clock_is_set_back(
+    turns: int, back_s: int
+) -> None:
+    ward, count, at_us = Ward(), {1: 0, 2: 0}, 100_000 * SECOND_US
+
+    def sent(session: int) -> list[str]:
+        ward.tick(device_chunk(count[session], 50, session=session, arrival_us=at_us))
+        count[session] += 50
+        return [a["state"] for a in ward.published if a["rule"] == RULE]
+
+    found = []
+    for k in range(turns):
+        found += sent(1 + k % 2)
+        at_us += SECOND_US // 2
+    assert found == ["on"]
+    at_us -= back_s * SECOND_US
+    states = []
+    for _ in range(130):
+        states += sent(1)
+        at_us += SECOND_US // 2
+    assert states == ["off"]

@@ -86,7 +86,10 @@ def forget(state: I64, session: int, arrived_us: int) -> bool:
 def note_conflict(slots: I64, slot: int, rows: AlignRows, sample: int, before: int, arrived_us: int) -> None:
     """Append an event if a conflict has begun, or is over; ``before``: the state of the conflict before the chunk."""
     state = slots[slot]
-    if state[SLOT_CONFLICT] != NO_CONFLICT and arrived_us - state[SLOT_RETURN_US] > TURN_US:
+    passed_us = arrived_us - int(state[SLOT_RETURN_US])
+    if passed_us < -TURN_US:  # the clock was set back
+        state[SLOT_RETURN_US] = arrived_us
+    if state[SLOT_CONFLICT] != NO_CONFLICT and passed_us > TURN_US:
         state[SLOT_CONFLICT] = NO_CONFLICT
     if (state[SLOT_CONFLICT] == IN_CONFLICT) != (before == IN_CONFLICT):
         put_event(slots, slot, rows, CONFLICT, sample, int(state[SLOT_CONFLICT] == IN_CONFLICT))
