@@ -16,7 +16,7 @@ from beatwire.stages import decode, unbundle
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.partitions import murmur2
 from beatwire.wire.bundles import encode_bundle
-from bedside import Ward, device_chunk, rows_of
+from bedside import Ward, device_chunk, rows_of, states
 from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk
 from steps import Aligner, chunk, decoded
@@ -119,6 +119,20 @@ def test_eviction_ends_the_alerts_of_a_stream_once_and_clears_its_slot() -> None
     assert ward.tick(device_chunk(stream="new", arrival_us=now_us), now_us=now_us) == []
     assert ward.aligner.directory.names == ["new"]
     assert rows_of(ward.tick(now_us=now_us + 3_000_000)) == [("no data", "on", 10, 10)]
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_stream_that_was_never_placed_is_evicted_too(waiting: bool) -> None:
+    ward, second = Ward(), 1_000_000
+    ward.aligner.align.admission.admits = lambda *_: False
+    three = np.zeros((3, 10), np.int16)
+    for k in range(1, 5):
+        refused = device_chunk(10 * k, samples=three, arrival_us=k * second)
+        ward.tick(refused, now_us=k * second, caught_up=not waiting)
+    assert ward.tick(now_us=DAY_US) == []
+    assert rows_of(ward.tick(now_us=DAY_US + 66 * second)) == [("not monitored", "off", 10, 10)]
+    assert states(ward.published) == [("not monitored", "off")]
+    assert ward.aligner.directory.known == 0
 
 
 def test_a_stream_that_resumes_just_before_its_eviction_ends_its_alerts() -> None:

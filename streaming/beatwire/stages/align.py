@@ -261,11 +261,13 @@ def _free_what_was_left(state: State) -> None:
 def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     """Free, every ``silence_s``, the lanes of streams that are silent for long; evict those silent for much longer.
 
-    A stream that was never placed because there is no memory for it is not silent. Where nothing waits at the broker,
-    silence counts from when a chunk was read: arrivals may be by the clocks of producers, which say nothing about those
-    of others.
+    A stream that was never placed, because there is no memory for it, is evicted like the others. Where nothing waits
+    at the broker, silence counts from when a chunk was read: arrivals may be by the clocks of producers, which say
+    nothing about those of others.
     """
-    state.seen_us[seen] = chunks.now_us if chunks.caught_up else state.slots[seen, slot_columns.SLOT_ARRIVED_US]
+    arrived_us = state.slots[seen, slot_columns.SLOT_ARRIVED_US]
+    refused = state.slots[seen, slot_columns.SLOT_EXPECTED] == -1  # no chunk of it was placed
+    state.seen_us[seen] = np.where(chunks.caught_up | refused, chunks.now_us, arrived_us)
     silence_us = _us(state.settings.silence_s)
     if not chunks.caught_up or abs(chunks.now_us - state.searched_us) < silence_us:  # a clock may be set back
         return
@@ -275,9 +277,8 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     state.admission.release(state.slots[silent])
     state.slots[silent, slot_columns.SLOT_LANE] = -1
     known = state.directory.is_known()
-    placed = known & (state.slots[: len(known), slot_columns.SLOT_EXPECTED] >= 0)
-    gone = placed & (silent_us[: len(known)] > _us(state.settings.evict_s) + silence_us)
-    gone[state.directory.moved(np.flatnonzero(placed & silent[: len(known)]))] = True  # they are another worker's
+    gone = known & (silent_us[: len(known)] > _us(state.settings.evict_s) + silence_us)
+    gone[state.directory.moved(np.flatnonzero(known & silent[: len(known)]))] = True  # they are another worker's
     state.evicted = np.flatnonzero(gone)
     state.directory.evict(state.evicted)
 
