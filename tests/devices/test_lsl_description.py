@@ -153,6 +153,35 @@ def test_streams_of_one_name_have_ids_that_do_not_depend_on_their_order() -> Non
     assert stream_of(b, Options(), {"ECG"}, is_alone=True) == "ECG-strap-b"
 
 
+SOURCES = st.builds(
+    "{}{}".format, st.sampled_from(["", "MuseS-00:55:DA:B0:1A:", "bed-", 40 * "x"]), st.text("12:-", max_size=3)
+)
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(
+    listed=st.lists(st.tuples(SOURCES, st.sampled_from(["ECG", "bed/1", "bed 1", 60 * "y"])), min_size=2, max_size=6),
+    wanted=st.sampled_from([None, "ward"]), together=st.booleans(),
+)  # fmt: skip
+def test_no_two_streams_have_one_id_however_alike_their_names_and_source_ids_are(
+    listed: list[tuple[str, str]], wanted: str | None, together: bool
+) -> None:
+    taken: set[str] = set()
+    for k, (source, name) in enumerate(listed):
+        one = Listed(f"3f9c21aa-77aa-4e12-9c0d-00000000000{k}", source, name)
+        stream = stream_of(one, Options(stream=wanted), taken, is_alone=not together)
+        assert stream not in taken
+        assert 1 <= len(stream.encode()) <= 64
+        taken.add(stream)
+
+
+@settings(max_examples=draws(50), deadline=None)
+@given(sources=st.sets(SOURCES.filter(bool), min_size=2, max_size=5))
+def test_streams_of_one_name_have_ids_of_their_own_whichever_comes_first(sources: set[str]) -> None:
+    ids = {stream_of(Listed("u", one), Options(), set(), is_alone=False) for one in sources}
+    assert len(ids) == len(sources)
+
+
 @pytest.mark.parametrize(("stamp_s", "time_s"), [(5_000.0, 1_790_005_003.0), (1_790_005_003.0, 1_790_005_003.0)])
 def test_times_are_those_of_the_clock_of_lsl_or_since_1970(stamp_s: float, time_s: float) -> None:
     reader = reader_of()

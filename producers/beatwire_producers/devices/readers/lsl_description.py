@@ -5,6 +5,7 @@ quantities: of electrodes, or of nothing that is known. The type of a stream is 
 if it is ECG, and all labels are those of others, the labels do not count.
 """
 
+import hashlib
 import math
 from typing import Any
 
@@ -20,6 +21,7 @@ from beatwire_producers.feeds import pseudonym
 
 _NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
 _ECG = ("ecg", "ekg")
+_MOST_SHORT = 20  # letters of a source id in the id of a stream
 _ELECTRODES = (*_ECG, "eeg", "exg", "emg", "eog")
 
 
@@ -71,9 +73,23 @@ def describe_stream(where: str, info: Any, stream: str, options: Options) -> tup
 def stream_of(info: Any, options: Options, taken: set[str], *, is_alone: bool) -> str:
     """Return the id of a stream: its name, and behind it what tells it apart if others have the name."""
     stream = options.stream if options.stream and not taken else pseudonym(options.stream or info.name())
-    if stream in taken or not is_alone:
-        stream = f"{stream[:40]}-{pseudonym(info.source_id() or info.uid())[:20]}"
-    return stream
+    if stream not in taken and is_alone:
+        return stream
+    apart = [f"{stream[:40]}-{_short(one)}" for one in (info.source_id(), info.uid()) if one]
+    return next((one for one in apart if one not in taken), apart[-1])
+
+
+def _short(source: str) -> str:
+    """Return a source id as part of the id of a stream: what is changed, or cut, has digits of its hash.
+
+    >>> _short("strap-b"), _short("MuseS-00:55:DA:B0:1A:01"), _short("MuseS-00:55:DA:B0:1A:02")
+    ('strap-b', 'MuseS-00-55-37877ee0', 'MuseS-00-55-b81b96c7')
+    """
+    plain = pseudonym(source)
+    if plain == source and len(plain) <= _MOST_SHORT:
+        return plain
+    digits = hashlib.sha256(source.encode()).hexdigest()[:8]
+    return f"{plain[: _MOST_SHORT - 9]}-{digits}"
 
 
 def _is_other(label: str, unit: str, own: str, kind: str) -> bool:
