@@ -7,6 +7,7 @@ memory.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from beatwire.recordings.record import Recording
 from beatwire.records import F64, I16, I64
 
 GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 spread any number of offsets evenly
+_LONGEST = 48  # letters of a pseudonym
 BASE, LENGTH, LEADS, OFFSET, SESSION = range(5)  # columns of `Lanes.ints`
 
 
@@ -127,6 +129,11 @@ def feeds_of(recordings: Sequence[Recording], streams: int | None = None) -> lis
 
 
 def pseudonym(name: str) -> str:
-    """Return a recording's name as part of a stream id: at most 48 ASCII letters, digits, ``-`` and ``_``."""
+    """Return a recording's name as part of a stream id: at most 48 ASCII letters, digits, ``-`` and ``_``.
+
+    A longer one is cut, with digits of a hash, so that others that begin alike have other ids.
+    """
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name).strip("-")
-    return plain[:48] or "stream"
+    if len(plain) > _LONGEST:
+        plain = f"{plain[: _LONGEST - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return plain or "stream"

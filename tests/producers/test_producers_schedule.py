@@ -129,6 +129,8 @@ def test_an_empty_schedule_has_no_messages() -> None:
 def test_stream_ids_are_short_and_ascii() -> None:
     assert pseudonym("Müller, Anna (1950)") == "M-ller--Anna--1950"
     assert len(pseudonym("x" * 300)) == 48
+    ports = [f"usb-Silicon_Labs_CP2102_USB_to_UART_Bridge_Controller_000{k}-if00-port0" for k in range(9)]
+    assert len(set(map(pseudonym, ports))) == 9
     assert pseudonym("é") == "stream"
 
 
