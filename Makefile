@@ -21,8 +21,9 @@ AHEAD = PYTHONPATH=streaming $(BIN)/python -c 'from subprocess import DEVNULL as
 	[Popen(["$(BIN)/python", "-m", module], stdin=no, stdout=no, stderr=no) \
 	for module in ("beatwire.jit.precompile", "beatwire.kafka.local.jvm")]'
 
-# Four processes share the tests by file, because many wait; those that measure time run alone, after them.
-SHARED := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=8
+# Four processes share the tests by file, because many wait; those that measure time run alone, after them. One that is
+# lost ends the run: where xdist starts another in its place it may wait for ever.
+SHARED := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 --durations=8
 
 # One thread each for the linear algebra, as the commands have it: several would wait for each other, at work, while
 # other tests have the cores. The heavy suite leaves their number to the libraries.

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+pytest_plugins = ["lost_processes"]  # of tests/helpers
+
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Return True for a module that has neither tests nor doctests."""

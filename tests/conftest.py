@@ -1,9 +1,7 @@
 """Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a ward, a random generator."""
 
-import faulthandler
 import gc
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -43,33 +41,6 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WAITING = {"devices", "integration", "kafka", "page"}  # folders whose tests wait for brokers, browsers and clocks
-
-
-CRASHED: list[str] = []  # what is known of each process of xdist that has ended early
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Write the stacks of a process of xdist that crashes to a file: what it prints is lost among the dots."""
-    if given := getattr(session.config, "workerinput", None):
-        stacks = Path(session.config.option.basetemp).with_name(f"stacks-{given['workerid']}")
-        faulthandler.enable(stacks.open("w"))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object) -> None:
-    """Keep why a process of xdist has ended early: a negative exit code is a signal, -9 often a lack of memory."""
-    if error:
-        stacks = node.config._tmp_path_factory.getbasetemp() / f"stacks-{node.gateway.id}"
-        code = node.gateway._io.popen.wait()
-        lines = stacks.read_text().splitlines() if stacks.exists() else []
-        own = [line for line in lines if not re.search(r"/(_pytest|pluggy|xdist|execnet)/", line)]
-        CRASHED.append("\n".join([f"{node.gateway.id} ended with exit code {code}", *own]))
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print why processes have ended early."""
-    for text in CRASHED:
-        terminalreporter.write_line(text)
 
 
 @pytest.hookimpl(wrapper=True)
