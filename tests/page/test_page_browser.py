@@ -197,6 +197,17 @@ def test_the_playhead_is_even_waits_and_jumps(browser: Browser, page: Dashboard)
     assert got["end"] < 0.6 * 250
 
 
+@pytest.mark.parametrize("units", [(5.0, 0.0), (0.0, 5.0)])
+def test_the_scale_is_that_of_the_present_session(
+    browser: Browser, page: Dashboard, units: tuple[float, float]
+) -> None:
+    with opened(browser, page.url + "#/bed/bed-g") as seen:
+        for session, uv_per_unit in enumerate(units, 1):
+            with Feed(page, [heart("bed-g", session=session, uv_per_unit=uv_per_unit)]):
+                said = "10 mm/mV" if uv_per_unit else "not calibrated"
+                expect(seen.locator(".scale")).to_contain_text(said)
+
+
 def test_an_empty_ward_and_a_search_without_result_say_what_to_do(browser: Browser, page: Dashboard) -> None:
     with opened(browser, page.url) as seen:
         expect(seen.locator("#notice")).to_contain_text("No streams yet")

@@ -11,6 +11,7 @@ import { drawDecoded, drawOverlay, drawPlane, drawTachogram } from "./plots.js";
 import { PX_PER_MM, figure, setText } from "./text.js";
 import { BeatWindows } from "./windows.js";
 
+const BEATS = "Above each beat: its class and score: N normal, S supraventricular, V ventricular, Q cannot tell.";
 const HUM = " Mains hum is drawn as it comes, and subtracted before beats are found: check the electrode contacts.";
 
 export class Bed {
@@ -140,13 +141,12 @@ export class Bed {
     if (!bed?.leads.length || !this.parts.leads.clientWidth) return;
     this.names = bed.leads.join();
     this.leads.build(bed.leads, PX_PER_MM);
-    const gain = bed.uv_per_unit > 0 ? "10 mm/mV unless a lead says otherwise" : "not calibrated: amplitudes have no unit";
-    this.scaleText = `25 mm/s, ${gain}. Above each beat: its class and score: N normal, S supraventricular, V ventricular, Q cannot tell.`;
     this.#showScale(bed);
   }
 
-  #showScale({ hum }) {
-    setText(this.parts.scale, this.scaleText + (hum.some(Boolean) ? HUM : ""));
+  #showScale({ hum, uv_per_unit: uvPerUnit }) {
+    const gain = uvPerUnit > 0 ? "10 mm/mV unless a lead says otherwise" : "not calibrated: amplitudes have no unit";
+    setText(this.parts.scale, `25 mm/s, ${gain}. ${BEATS}${hum.some(Boolean) ? HUM : ""}`);
   }
 
   /** Draw the figures again, one a frame. */
