@@ -78,7 +78,7 @@ RULES = (
     Rule(
         10, "pause", "medium", False, False, "Pause",
         "{value:.1f} s between two beats, limit {limit:g} s",
-        "More than {limit} s between two beats.",
+        "More than {limit} s between two beats; beyond the limit of asystole it is no pause.",
         limit=Limit(
             3.0, "s", "pause_s", 1.5, 10.0,
             "an interval longer than this, and no longer than limits.asystole_s.", settable=True,
