@@ -1,5 +1,7 @@
 """The chunks of ``Live`` as rows: columns by names in any style, never a clock as a lead, units that are said."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-STYLES = ["{}", " {} ", "Lead {}", "ECG_{}", "ecg {} (mV)", "{} [uV]", "{}_raw"]
+STYLES = ["{}", " {} ", "Lead {}", "ECG_{}", "ecg {} (mV)", "{} [uV]"]
 BESIDE = {
     "time": np.arange(9) / 250,
     "sample": np.arange(9),
@@ -108,3 +110,32 @@ def test_a_chunk_without_samples_is_none(empty: object) -> None:
         assert live.position == 5
     with pytest.raises(UserError, match=r"push: expected the shape \[n\] or \[leads, n\]; got \[\]"):
         Live(250, ["II"], units="mV").push(np.array(1.0))
+
+
+@pytest.mark.parametrize(
+    ("names", "got"),
+    [
+        (["II", "V1", "V1"], "'V1', 'V1'"), (["II", "V1 (mV)", "V1 (adu)"], "'V1 (mV)', 'V1 (adu)'"),
+        (["II", "v1", "ECG V1"], "'v1', 'ECG V1'"), (["II", "V1", "v1", "V1 (mV)"], None),
+        (["II", "V1_raw", "V1"], None),
+    ],
+)  # fmt: skip
+def test_a_lead_is_one_column_alone(names: list[str], got: str | None) -> None:
+    columns = ChunkColumns(["II", "V1"], None, print)
+    chunk = pd.DataFrame(np.arange(2.0 * len(names)).reshape(2, -1), columns=names)
+    if got is None:
+        at = names.index("V1")
+        assert np.array_equal(columns.rows_of(chunk)[0][1], chunk.iloc[:, at])
+    else:
+        with pytest.raises(UserError, match=re.escape(f"push: expected one column of the lead 'V1'; got {got}")):
+            columns.rows_of(chunk)
+
+
+@pytest.mark.parametrize("leads", [["II"], ["II", "V1"]])
+def test_a_table_with_a_row_for_each_lead_is_refused(leads: list[str]) -> None:
+    columns = ChunkColumns(leads, None, print)
+    for chunk in (pd.Series({"II": 0.1, "V1": 0.2}), pd.DataFrame(np.eye(2), index=["V1", "II"])):
+        with pytest.raises(
+            UserError, match=r"push: expected a row for each sample; got rows called (II, V1|V1, II): turn"
+        ):
+            columns.rows_of(chunk)

@@ -56,6 +56,22 @@ def test_times_in_whole_seconds_are_no_gaps(length: int, begin_s: float, lost_s:
     assert len(notes) == (lost_s > 0), notes
 
 
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    kind=st.sampled_from(["dates", "dates of a zone", "durations", "texts", "series"]), rows=st.integers(1, 3),
+    begin_s=st.floats(0, 1), lost_s=st.sampled_from([0.0, 0.4]), at=st.integers(20, 39),
+)  # fmt: skip
+def test_a_gap_between_chunks_of_few_samples_is_said(
+    kind: str, rows: int, begin_s: float, lost_s: float, at: int
+) -> None:
+    notes: list[str] = []
+    clock = ChunkClock(250.0, notes.append)
+    for k in range(40):
+        seconds = begin_s + (k * rows + np.arange(rows)) / 250 + (lost_s if k >= at else 0.0)
+        clock.compare(table(kind, seconds, np.zeros(rows)), k * rows)
+    assert len(notes) == (lost_s > 0), notes
+
+
 @settings(max_examples=draws(100), deadline=None)
 @given(
     kind=st.sampled_from(["index", "named index", "sample", "Sample Index", "seq of packets", "dict"]),

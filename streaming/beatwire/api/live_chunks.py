@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS
@@ -19,15 +20,18 @@ from beatwire.recordings.columns.names import (
     bare_lead,
     is_index_name,
     is_time_name,
+    is_unscaled,
     meaning,
     unit_of,
     without_unit,
 )
 from beatwire.recordings.columns.tables import Columns, columns_of, floats
+from beatwire.recordings.record import MAX_LEADS
 from beatwire.recordings.remarks import few
 from beatwire.recordings.units import unit_note
 from beatwire.tables import host_array
 
+_SHOWN = 12  # names in an error
 _EVEN = 2.0  # steps of a clock differ by less, as a factor
 
 
@@ -63,14 +67,15 @@ class ChunkColumns:
         Raises
         ------
         UserError
-            It holds no numbers, some leads are among the names of its columns and others are not, there are more or
-            fewer columns than leads, or units differ.
+            It holds no numbers, its rows are called like leads, some leads are among the names of its columns and
+            others are not, or twice, there are more or fewer columns than leads, or units differ.
         """
         if _is_empty(chunk):
             return np.zeros((len(self._leads), 0), np.int16), None
         try:
             if getattr(chunk, "ndim", 1) == 2 and chunk.shape[1] == 0:
                 return np.zeros((chunk.shape[0], 0), np.int16), None
+            _check_labels(chunk)
             columns = columns_of(chunk)
         except UserError as error:
             raise UserError(f"push: {str(error).partition(': ')[2]}") from None
@@ -124,8 +129,9 @@ class ChunkColumns:
         ]
         rows = [k for k, is_clock in enumerate(are_clocks) if not is_clock]
         if len(rows) != count:
+            got = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
             expected = f"columns of the leads, {', '.join(self._leads)}, or {count} without clocks and counts"
-            raise UserError(f"push: expected {expected}; got {', '.join(names) or 'none'}")
+            raise UserError(f"push: expected {expected}; got {got}")
         taken = [names[k] for k in rows]
         self._taken = tuple(taken) if len(set(taken)) == count else ()
         if not all(name.isdecimal() for name in taken) and (count > 1 or _is_other(taken[0], self._leads[0])):
@@ -142,17 +148,36 @@ def columns_of_leads(names: Sequence[str], leads: Sequence[str]) -> list[int]:
     >>> columns_of_leads(["v1", "ECG II"], ["II", "V1"])
     ([1, 0], [])
     """
-    place: dict[str, int] = {}
-    bare, wanted = ([bare_lead(name) for name in some] for some in (names, leads))
-    for lead, name in zip(leads, wanted, strict=True):
-        if name and bare.count(name) == wanted.count(name) == 1:
-            place[lead] = bare.index(name)
-    place |= {without_unit(name): k for k, name in reversed([*enumerate(names)])}
-    place |= {name: k for k, name in reversed([*enumerate(names)])}
-    missing = [lead for lead in leads if lead not in place]
+    found = [_columns_of(names, lead) for lead in leads]
+    missing = [lead for lead, rows in zip(leads, found, strict=True) if not rows]
     if missing and len(missing) < len(leads):
         raise UserError(f"push: expected columns of all leads, {', '.join(leads)}; got none of {', '.join(missing)}")
-    return [] if missing else [place[lead] for lead in leads]
+    for lead, rows in zip(leads, found, strict=True):
+        if len(rows) > 1:
+            got = ", ".join(repr(names[k]) for k in rows[:_SHOWN])
+            raise UserError(f"push: expected one column of the lead {lead!r}; got {got}")
+    return [] if missing else [rows[0] for rows in found]
+
+
+def _columns_of(names: Sequence[str], lead: str) -> list[int]:
+    """Return the columns of a lead: by its name, else with a unit behind it, else in any style."""
+    bare = bare_lead(lead)
+    found = [k for k, name in enumerate(names) if name == lead]
+    found = found or [k for k, name in enumerate(names) if without_unit(name) == lead]
+    return found or [
+        k for k, name in enumerate(names) if bare and bare_lead(name) == bare and not is_unscaled("", name)
+    ]
+
+
+def _check_labels(chunk: Any) -> None:
+    """Raise UserError if the rows of a table are called like leads: it has to be turned."""
+    index = getattr(chunk, "index", None)
+    if isinstance(index, pd.Index) and index.dtype == object:
+        labels = [label for label in index[:MAX_LEADS] if isinstance(label, str)]
+        if len(labels) == len(index) and all(meaning(label) is Meaning.LEAD for label in labels):
+            raise UserError(
+                f"push: expected a row for each sample; got rows called {', '.join(labels)}: turn the table"
+            )
 
 
 def _is_other(name: str, lead: str) -> bool:

@@ -7,6 +7,7 @@ State: the times and the indices of the first rows of the last chunk and of one 
 Times may be whole seconds. Of a date alone nobody knows whether 05/10 is in May; of two the nearer ones count.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from beatwire.recordings.remarks import few
 from beatwire.records import F64
 
 _LEAST_S, _LEAST = 0.1, 0.02  # by which times differ, in seconds and of what the samples last: arrival is not even
+_FRACTION = re.compile(r":\d\d[.,]\d*[1-9]")  # of a second
 _AROUND_S = 10.0  # over which small holes add up
 
 
@@ -45,7 +47,8 @@ class _Times(NamedTuple):
     @property
     def rounded_s(self) -> float:
         """By which a time may be early, as it is written without parts of a second."""
-        return 1.0 if bool((self.since_s % 1.0 == 0).all()) else 0.0
+        is_whole = not _FRACTION.search(self.begin) if isinstance(self.begin, str) else self.begin % 1.0 == 0
+        return 1.0 if is_whole and bool((self.since_s % 1.0 == 0).all()) else 0.0
 
     @property
     def fall_s(self) -> float:
@@ -69,6 +72,7 @@ class ChunkClock:
         self._fs, self._say = fs, few(notes)
         self._name = ""
         self._before: list[tuple[float | str, int]] = []  # first rows of a chunk some seconds ago, and of the last one
+        self._rounded_s = 1.0  # a clock that once had a part of a second has it always
         self._count = ChunkCount(self._say)
 
     def compare(self, chunk: Any, first: int) -> None:
@@ -87,7 +91,9 @@ class ChunkClock:
             return
         if self._name != found.name:
             self._name, self._before = found.name, []
-        time, rounded_s = found.begin, found.rounded_s
+            self._rounded_s = 1.0
+        time, rounded_s = found.begin, min(self._rounded_s, found.rounded_s)
+        self._rounded_s = rounded_s
         for time_before, before in reversed(self._before):
             if self._differ(before, first, _seconds_between(time_before, time), rounded_s):
                 self._before = []
