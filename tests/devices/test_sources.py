@@ -26,6 +26,16 @@ def test_an_option_that_no_source_takes_is_refused(schemes: list[str], names: se
 
 
 @pytest.mark.parametrize("command", ["feed", "watch"])
+@given(name=st.sampled_from(["fs", "gain"]), value=st.sampled_from(["0", "-0.0", "-3", "nan", "inf", "-inf", "1e400"]))
+def test_a_number_that_no_rate_and_no_gain_can_be_is_refused_before_anything_is_opened(
+    command: str, name: str, value: str
+) -> None:
+    done = CliRunner().invoke(app, [command, "serial:/dev/nowhere", f"--{name}", value])
+    assert isinstance(done.exception, UserError)
+    assert str(done.exception).startswith(f"--{name}: expected ")
+
+
+@pytest.mark.parametrize("command", ["feed", "watch"])
 @pytest.mark.parametrize("words", ["--fs 500", "--column 0", "--gain 200", "--stream bed-1"])
 def test_a_class_of_the_user_states_all_itself(command: str, words: str) -> None:
     done = CliRunner().invoke(app, [command, "py:mine:Device", *words.split()])

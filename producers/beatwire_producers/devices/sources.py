@@ -120,13 +120,16 @@ def check_installed(source: str) -> None:
 
 
 def check_options(sources: Sequence[str], options: Options) -> None:
-    """Check that each option that was given counts for one of the sources, if there are any.
+    """Check that each option that was given can be meant, and counts for one of the sources, if there are any.
 
     Raises
     ------
     UserError
-        No source takes it: its device states that itself.
+        It is out of its range, or no source takes it: its device states that itself.
     """
+    from beatwire.recordings.opening import check_options as check_values
+
+    check_values(options.fs, options.column, options.gain)
     for name, value in vars(options).items():
         if value is not None and sources and not any(name in _taken_by(source) for source in sources):
             raise UserError(f"--{name}: expected a device that does not state it; {sources[0]} does")
