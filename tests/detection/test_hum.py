@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from beatwire.kernels.intake.hum import SPANS, compare, write_sine
+from beatwire.kernels.intake.one_sine import LEAST_SPANS, SPANS, UNKNOWN, compare, continue_sine, write_sine
 from beatwire.kernels.intake.sines import LAG
 from beatwire.offline.analyze import analyze
 from beatwire.offline.feed import Feed
 from beatwire.offline.results.coverage import coverage_of, without_holes
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
-from beatwire.records.columns import HUM_COLUMNS
+from beatwire.records.columns import HUM_COLUMNS, HUM_IM, HUM_OF, HUM_RE
 from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.mains import MOST_SPAN_S, hum_filter_for
 from draws import draws
@@ -55,6 +55,24 @@ def rings_of(signal: Signal, cuts: Sequence[tuple[int, int]], per_tick: int) -> 
     return seen, known
 
 
+def with_holes(
+    samples: np.ndarray, rate_hz: float, apart_s: float, gap_s: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Return samples [leads, n] with holes that are filled in, of one lead or of all, so many seconds apart or more.
+
+    Every second one is a gap of all leads of at most ``gap_s``, if that is longer than the longest hole.
+    """
+    out, at, longest = samples.copy(), round(rate_hz), longest_hole(rate_hz, 0.25)
+    gap = round(gap_s * rate_hz)
+    while at < samples.shape[1] - rate_hz:
+        lead, size = int(rng.integers(-1, len(samples))), int(rng.integers(1, longest + 1))
+        if gap > longest and rng.random() < 0.5:
+            lead, size = -1, int(rng.integers(longest + 1, gap + 1))
+        out[slice(None) if lead < 0 else lead, at : at + size] = NO_VALUE
+        at += max(3 * longest, 4 * size) + int(rng.exponential(apart_s * rate_hz))
+    return out
+
+
 @settings(max_examples=draws(40), deadline=None)
 @given(
     seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ), mains_hz=st.sampled_from([50.0, 60.0]),
@@ -72,12 +90,18 @@ def test_a_tenth_of_the_hum_remains_at_most(
 
 
 @settings(max_examples=draws(40), deadline=None)
-@given(seed=st.integers(0, 30), rate_hz=st.sampled_from([100.0, *RATES_HZ]), leads=st.integers(1, 2))
-def test_a_signal_without_hum_stays_as_it_is(seed: int, rate_hz: float, leads: int) -> None:
+@given(
+    seed=st.integers(0, 30), rate_hz=st.sampled_from([100.0, *RATES_HZ]), leads=st.integers(1, 2),
+    gap_s=st.sampled_from([None, 0.0, 0.25]),
+)  # fmt: skip
+def test_a_signal_without_hum_stays_as_it_is(seed: int, rate_hz: float, leads: int, gap_s: float | None) -> None:
     """QRS complexes are a sine of a few microvolts by chance, now and then."""
     recording = heart(seed, rate_hz, leads).recording
-    seen, known = rings_of(Signal("s", recording.samples, rate_hz), seconds_of(recording.samples.shape[1], rate_hz), 4)
-    changed = np.abs(seen.astype(np.int64) - recording.samples)[:, known] * recording.uv_per_unit
+    samples = recording.samples
+    if gap_s is not None:
+        samples = with_holes(samples, rate_hz, 0.5, gap_s, np.random.default_rng(seed))
+    seen, known = rings_of(Signal("s", samples, rate_hz), seconds_of(samples.shape[1], rate_hz), 4)
+    changed = np.abs(seen.astype(np.int64) - samples)[known & (samples != NO_VALUE)] * recording.uv_per_unit
     assert changed.size > 0
     assert changed.max() <= 20.0
     assert np.sqrt(np.mean(changed**2)) <= 3.0
@@ -170,24 +194,6 @@ def test_no_cut_changes_what_is_taken_out(
     assert (one[:, both] == other[:, both]).all()
 
 
-def with_holes(
-    samples: np.ndarray, rate_hz: float, apart_s: float, gap_s: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Return samples [leads, n] with holes that are filled in, of one lead or of all, so many seconds apart or more.
-
-    Every second one is a gap of all leads of at most ``gap_s``, if that is longer than the longest hole.
-    """
-    out, at, longest = samples.copy(), round(rate_hz), longest_hole(rate_hz, 0.25)
-    gap = round(gap_s * rate_hz)
-    while at < samples.shape[1] - rate_hz:
-        lead, size = int(rng.integers(-1, len(samples))), int(rng.integers(1, longest + 1))
-        if gap > longest and rng.random() < 0.5:
-            lead, size = -1, int(rng.integers(longest + 1, gap + 1))
-        out[slice(None) if lead < 0 else lead, at : at + size] = NO_VALUE
-        at += max(3 * longest, 4 * size) + int(rng.exponential(apart_s * rate_hz))
-    return out
-
-
 def humming(seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples of a heart, and its hum."""
     recording = heart(seed, rate_hz, leads).recording
@@ -199,7 +205,7 @@ def humming(seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: flo
 @given(
     seed=st.integers(0, 2), rate_hz=st.sampled_from(RATES_HZ[:7]), leads=st.integers(1, 2),
     mains_hz=st.sampled_from([49.9, 50.0, 50.03, 60.0, 60.1]), size_mv=st.floats(0.3, 1.0),
-    gap_s=st.sampled_from([0.0, 0.12]), draw=st.integers(0, 10**6),
+    gap_s=st.sampled_from([0.0, 0.12, 0.24]), draw=st.integers(0, 10**6),
 )  # fmt: skip
 def test_holes_in_hum_are_filled_in_and_gaps_bridged_as_without_it(
     seed: int, rate_hz: float, leads: int, mains_hz: float, size_mv: float, gap_s: float, draw: int
@@ -270,3 +276,25 @@ def test_no_sine_is_left_out_before_it_is_fitted(
     found = write_sine(re, im, k, 0, whole, x, y, 0.0, hum_filter, np.zeros(HUM_COLUMNS, np.int32)) > 0.0
     assert may_be >= (alike and found)
     assert alike >= may_be
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(
+    seed=st.integers(0, 10**6), size=st.floats(100.0, 60000.0), turn=st.floats(-3.1, 3.1), noise=st.floats(0.0, 0.05),
+    k=st.integers(0, 40), unknown=st.integers(1, SPANS),
+)  # fmt: skip
+def test_spans_that_are_unknown_are_left_out(
+    seed: int, size: float, turn: float, noise: float, k: int, unknown: int
+) -> None:
+    rng, sines = np.random.default_rng(seed), np.zeros((2, HUM_COLUMNS), np.int32)
+    spans = size * np.exp(1j * turn * np.arange(SPANS)) * np.exp(6j * rng.random())
+    spans += noise * size * (rng.normal(size=SPANS) + 1j * rng.normal(size=SPANS)) / SPANS
+    amplitudes = np.zeros((2, SPANS), np.int32)
+    amplitudes[:, (k + 1 + np.arange(SPANS)) % SPANS] = np.round([spans.real, spans.imag])
+    continue_sine(k, amplitudes, hum_filter_for(110.0), sines[0])
+    amplitudes[:, rng.choice(SPANS, unknown, replace=False)] = UNKNOWN
+    continue_sine(k, amplitudes, hum_filter_for(110.0), sines[1])
+    assert sines[0, HUM_OF] > 0
+    assert (sines[1, HUM_OF] > 0) == (SPANS - unknown >= LEAST_SPANS)
+    if sines[1, HUM_OF] > 0:
+        assert np.abs(sines[1] - sines[0])[[HUM_RE, HUM_IM]].max() <= 0.1 * size + 4

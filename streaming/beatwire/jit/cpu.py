@@ -33,7 +33,7 @@ from beatwire.kernels import team
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
 from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
-from beatwire.kernels.intake import align, directory, files, filling, hum, ring, sines
+from beatwire.kernels.intake import align, bridges, directory, files, filling, hum, one_sine, ring, sines
 from beatwire.kernels.peaks import classify, past_samples, peak_history
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history
@@ -73,9 +73,11 @@ CALLED = {
     rules.pass_time,
     align.place_run,
     peak_history.lower_median,
+    bridges.bridge,
     filling.fill,
     hum.measure_holed,
-    hum.write_sine,
+    one_sine.compare_known,
+    one_sine.write_sine,
     sines.add_sine,
     ricker.steady_magnitude,  # the path of a stream that is disturbed
     jumps.take_out_steps,

@@ -1,10 +1,10 @@
 """Take the hum of the mains out of the samples of a ring: a steady sine of 50 or 60 Hz.
 
 Samples are cut into spans of about 0.4 s, counted from sample 0 of the stream. Of each span the complex amplitude at
-both frequencies is measured. Where those of ``SPANS`` spans are one sine, whose phase advances evenly since no mains
-has exactly its frequency, that sine is continued and subtracted from the span after the next one. QRS complexes are at
-another phase in each span, so hum is taken out from about a twentieth of their height on. A signal without hum stays
-as it is.
+both frequencies is measured. Where those of ``SPANS`` spans are one sine (``kernels.intake.one_sine``), whose phase
+advances evenly since no mains has exactly its frequency, that sine is continued and subtracted from the span after the
+next one. QRS complexes are at another phase in each span, so hum is taken out from about a twentieth of their height
+on. A signal without hum stays as it is.
 
 A span is measured as it came: hum is put back into the spans that are not measured yet before the samples of a pass
 are placed, and taken out afterwards. In between short holes are filled in, and gaps are bridged, span by span: the sine
@@ -21,18 +21,14 @@ from beatwire.kernels.intake.bridges import bridge, first_row
 from beatwire.kernels.intake.converter import are_limits, is_limited
 from beatwire.kernels.intake.filling import fill, forget_filled, is_filled
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
-from beatwire.kernels.intake.sines import BEND, FINE, LAG, add_sine
+from beatwire.kernels.intake.one_sine import SPANS, UNKNOWN, continue_sine
+from beatwire.kernels.intake.sines import LAG, add_sine
 from beatwire.kernels.team import WIDTH, added, member, narrow, part, parts, wait
 from beatwire.records import F64, I16, I32, I64, U8, Bool
-from beatwire.records.columns import HUM_BEND_IM, HUM_BEND_RE, HUM_FILLED, HUM_IM, HUM_OF, HUM_RE, QUIET_STOP
+from beatwire.records.columns import HUM_FILLED, HUM_OF, QUIET_STOP
 from beatwire.records.detection import FreshLanes
 from beatwire.records.hum import Hum, HumFilter
 
-SPANS = 6  # that must be one sine
-COHERENCE = 0.9  # of the power of the spans: the share of the one sine
-SLACK = 0.01  # of that power: more than is rounded away
-LEAST = 1  # amplitude of hum, in units of the device
-ALIKE = 4  # the power of each span is at most so many times that of the newest one, and at least its share
 LEAST_SHARE = 2  # one of so many parts of a span is known, or it is not measured
 BLOCK = 511  # products of a sample and a table whose sum fits 32 bits
 
@@ -157,8 +153,8 @@ def measure_holed(
 ) -> None:
     """Write the amplitudes of a span of which samples have no value, or were filled in or bridged.
 
-    Straight lines stand for them, and hum is as large there as in the others. The amplitudes are zero if fewer than one
-    of ``LEAST_SHARE`` samples are known.
+    Straight lines stand for them, and hum is as large there as in the others. The amplitudes are ``UNKNOWN`` if fewer
+    than one of ``LEAST_SHARE`` samples are known.
     """
     span, size = hum_filter.tables.shape[1], ring.shape[0]
     first = k * span
@@ -177,12 +173,13 @@ def measure_holed(
                 total += (before + (after - before) * (c - a + 1) // (b - a + 1)) * int(table[c - first])
             before, a = after, b + 1
         total -= before * int(hum_filter.sums[which])
-        amplitudes[which, k % SPANS] = math.floor(total * hum_filter.scale * span / max(1, known) + 0.5)
+        amplitude = math.floor(total * hum_filter.scale * span / max(1, known) + 0.5)
+        amplitudes[which, k % SPANS] = amplitude if known >= 0 else UNKNOWN
     forget_filled(filled, first, span)
 
 
 def known_in(ring: I16, first: int, span: int, filled: U8, nanovolts: int) -> int:
-    """Return how many samples of a span are known; 0 if too few are, or if they stand at a limit."""
+    """Return how many samples of a span are known; 0 if they stand at a limit, -1 if too few are."""
     known = high = low = 0
     least, largest = MOST, -MOST
     for a in range(first, first + span):
@@ -192,8 +189,9 @@ def known_in(ring: I16, first: int, span: int, filled: U8, nanovolts: int) -> in
             high = 1 if value > largest else high + int(value == largest)
             low = 1 if value < least else low + int(value == least)
             least, largest = min(least, value), max(largest, value)
-    usable = LEAST_SHARE * known >= span and not are_limits(least, low, largest, high, known, nanovolts)
-    return known if usable else 0
+    if are_limits(least, low, largest, high, known, nanovolts):
+        return 0
+    return known if LEAST_SHARE * known >= span else -1
 
 
 def correlate(samples: I16, table: I16, n: int) -> int:
@@ -202,76 +200,3 @@ def correlate(samples: I16, table: I16, n: int) -> int:
     for j in range(member(), n, WIDTH):
         some = narrow(some + narrow(int(samples[j]) * int(table[j])))
     return int(added(some))
-
-
-def continue_sine(k: int, amplitudes: I32, hum_filter: HumFilter, sine: I32) -> None:
-    """Write the sine that fits the spans up to ``k``, continued by ``LAG`` spans; none if no sine fits them."""
-    power = 0.0
-    sine[HUM_OF] = sine[HUM_FILLED] = 0
-    for which in range(0, hum_filter.tables.shape[0], 2):
-        re, im = amplitudes[which], amplitudes[which + 1]
-        may_be, whole, turn_re, turn_im = compare(re, im, k % SPANS)
-        if may_be:
-            power = max(power, write_sine(re, im, k, which, whole, turn_re, turn_im, power, hum_filter, sine))
-
-
-def compare(re: I32, im: I32, newest: int) -> tuple[bool, float, float, float]:
-    """Return if the spans may be one sine, their power, and the sum of the products of neighbours, conjugated.
-
-    All spans are looked at without a branch, since what noise does cannot be predicted. No span of a sine has much more
-    power than the newest one, or much less. If one sine has ``COHERENCE`` of the power, the squared differences of
-    neighbours add up to at most four times the rest, and the sum of their products is at least ``least``.
-    """
-    power = squared(re, im, newest)
-    alike = power >= LEAST * FINE * LEAST * FINE
-    whole = turn_re = turn_im = 0  # integers: exact, in any order
-    before = SPANS - 1
-    for row in range(SPANS):
-        other = squared(re, im, row)
-        alike = alike & (power <= ALIKE * other) & (other <= ALIKE * power)
-        whole += other
-        turn_re += int(re[row]) * int(re[before]) + int(im[row]) * int(im[before])
-        turn_im += int(im[row]) * int(re[before]) - int(re[row]) * int(im[before])
-        before = row
-    oldest = (newest + 1) % SPANS  # which does not follow the newest one
-    turn_re -= int(re[oldest]) * int(re[newest]) + int(im[oldest]) * int(im[newest])
-    turn_im -= int(im[oldest]) * int(re[newest]) - int(re[oldest]) * int(im[newest])
-    least = (2.0 * COHERENCE - 1.0 - SLACK) * whole - 0.5 * (power + squared(re, im, oldest))
-    x, y = float(turn_re), float(turn_im)
-    return alike & (x * x + y * y >= least * least), float(whole), x, y
-
-
-def write_sine(
-    re: I32, im: I32, k: int, which: int, whole: float, turn_re: float, turn_im: float, least: float,
-    hum_filter: HumFilter, sine: I32,
-) -> float:  # fmt: skip
-    """Write the sine of one frequency if there is one of more power than ``least``; return its power, or 0.
-
-    ``whole``, ``turn_re`` and ``turn_im`` are of ``compare``.
-    """
-    size = math.sqrt(turn_re * turn_re + turn_im * turn_im)
-    if size == 0.0:
-        return 0.0
-    turn_re, turn_im = turn_re / size, turn_im / size
-    x = y = 0.0
-    for age in range(SPANS - 1, -1, -1):
-        row = (k - age) % SPANS
-        x, y = x * turn_re - y * turn_im + float(re[row]), x * turn_im + y * turn_re + float(im[row])
-    power = x * x + y * y
-    if power < COHERENCE * SPANS * whole or power <= least:
-        return 0.0
-    for _ in range(LAG):
-        x, y = x * turn_re - y * turn_im, x * turn_im + y * turn_re
-    x, y = x / SPANS, y / SPANS
-    # The small angle by which the phase advances more than that of the exact frequency does, in half a sample.
-    exact_re, exact_im = float(hum_filter.turns[which]), float(hum_filter.turns[which + 1])
-    bend = (turn_im * exact_re - turn_re * exact_im) * BEND / (2.0 * hum_filter.tables.shape[1])
-    sine[HUM_OF] = which + 1
-    sine[HUM_RE], sine[HUM_IM] = math.floor(x + 0.5), math.floor(y + 0.5)
-    sine[HUM_BEND_RE], sine[HUM_BEND_IM] = math.floor(-y * bend + 0.5), math.floor(x * bend + 0.5)
-    return power
-
-
-def squared(re: I32, im: I32, row: int) -> int:
-    """Return the power of an amplitude."""
-    return int(re[row]) * int(re[row]) + int(im[row]) * int(im[row])

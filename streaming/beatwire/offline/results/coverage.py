@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.kernels.intake.holes import MOST
-from beatwire.kernels.intake.hum import SPANS
+from beatwire.kernels.intake.one_sine import SPANS
 from beatwire.kernels.intake.sines import LAG
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, I64

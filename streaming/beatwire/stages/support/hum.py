@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.intake.converter import limit_of
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.intake.hum import SPANS
+from beatwire.kernels.intake.one_sine import SPANS
 from beatwire.kernels.intake.sines import FINE, LAG
 from beatwire.records import F64, I16, I32, I64, Bool
 from beatwire.records.columns import HUM_IM, HUM_OF, HUM_RE

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from beatwire.kernels.intake.hum import SPANS
+from beatwire.kernels.intake.one_sine import SPANS
 from beatwire.kernels.intake.sines import FINE, LAG, TABLE_BITS
 from beatwire.records.columns import HUM_COLUMNS
 from beatwire.records.hum import HumFilter
