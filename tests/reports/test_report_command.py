@@ -24,6 +24,21 @@ def test_several_recordings_give_a_folder_with_an_index(tmp_path: Path) -> None:
     assert all(Path(r["path"]).stat().st_size == r["bytes"] for r in result["reports"])
 
 
+@pytest.mark.parametrize("order", ["agc", "gac", "acg", "ac"])
+def test_a_recording_that_cannot_be_read_stops_no_other(tmp_path: Path, order: str) -> None:
+    (tmp_path / "words.csv").write_text("no numbers\n")
+    sources = {"a": "synthetic:seconds=12,seed=1", "c": str(tmp_path / "words.csv"), "g": "synthetic:seconds=12,seed=2"}
+    words = [sources[letter] for letter in order]
+    done = CliRunner().invoke(app, ["report", *words, "--out", str(tmp_path / "r"), "--json"])
+    assert done.exit_code == 1
+    result = json.loads(done.stdout)
+    assert [one["source"] for one in result["reports"]] == [word for word in words if word != sources["c"]]
+    assert len(body_rows(parsed(Path(result["index"])), "")) == len(words) - 1
+    assert list(result["failed"]) == [sources["c"]]
+    assert f"{sources['c']}: " in done.stderr
+    assert "expected" in done.stderr
+
+
 def test_the_command_prints_one_object_with_path_size_and_time(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     done = CliRunner().invoke(app, ["report", "synthetic:seconds=10", "--out", str(path), "--json"])

@@ -1,10 +1,10 @@
 """The command line: which commands there are, and how an error becomes an exit code.
 
 Exit codes: 0 success; 1 the program or its environment failed, or the result is negative (``demo`` missed an event,
-``evaluate`` could not run a record); 2 the arguments or the input cannot be used; 130 and 143 ended by SIGINT and by
-SIGTERM (`beatwire.signals`). An error is one line on standard
-error. Each command parses its arguments in a module of its own, and imports what it needs when it runs; the module
-itself is imported when its command is given, or the help of all: to build the options of all takes a third of a start.
+``evaluate`` could not run a record, ``report`` could not read one of several); 2 the arguments or the input cannot be
+used; 130 and 143 ended by SIGINT and by SIGTERM (`beatwire.signals`). An error is one line on standard error. Each
+command parses its arguments in a module of its own, and imports what it needs when it runs; the module itself is
+imported when its command is given, or the help of all: to build the options of all takes a third of a start.
 """
 
 import errno

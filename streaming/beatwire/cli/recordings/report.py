@@ -54,7 +54,7 @@ def report(
     """Write the report of a recording: one HTML file that needs no network and can be printed.
 
     Summary, alerts, strips on ECG paper, hourly table, rate, intervals, beats, latent plane, signal quality, and the
-    whole recording to zoom into.
+    whole recording to zoom into. Of several recordings one that cannot be read stops no other; the exit code is then 1.
     """
     from beatwire.model.storage import check_model, model_files
     from beatwire.recordings.opening import check_source
@@ -76,7 +76,13 @@ def report(
             backend=chosen, memory_bytes=memory_bytes,
             progress=lambda done: bar.update(task, completed=done), notes=print_message,
         )  # fmt: skip
+    failed = result["failed"]
     if not as_json:
-        one = result["reports"][0] if len(sources) == 1 else {"index": result["index"], "reports": len(sources)}
+        several = {"index": result["index"], "reports": len(result["reports"])}
+        one = result["reports"][0] if len(sources) == 1 else several
         result = {name: value for name, value in one.items() if name != "source"} | {"seconds": result["seconds"]}
     print_result(result, as_json, LINES)
+    for source, reason in failed.items():
+        print_message(f"{source}: {reason}", "red")
+    if failed:
+        raise typer.Exit(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from beatwire.api.analyze import analyze
+from beatwire.errors import UserError
 from beatwire.model.storage import model_files
 from beatwire.recordings.wfdb.annotations import checked_ending
 from beatwire.report.annotations import annotations_of
@@ -29,7 +30,7 @@ def report_sources(
     notes: Callable[[str], None] = lambda _: None,
     **how: Any,
 ) -> dict[str, Any]:
-    """Write the reports of recordings and return what was written.
+    """Write the reports of recordings and return what was written; of several, one that cannot be read stops no other.
 
     Parameters
     ----------
@@ -48,32 +49,38 @@ def report_sources(
     Raises
     ------
     UserError
-        A source, the output or the model cannot be used, or Bokeh is not installed.
+        The only source, the output or the model cannot be used, or Bokeh is not installed.
     """
     model = how.get("model")
     ending = None if annotations is None else checked_ending(annotations)
     paths = report_files(sources, out, model_files(model))
     start_s = time.perf_counter()
-    written: list[Written] = []
+    written: dict[str, Written] = {}
+    failed: dict[str, str] = {}
     for k, (source, path) in enumerate(zip(sources, paths, strict=True)):
 
         def advance(done: float, k: int = k) -> None:
             progress((k + done) / len(sources))
 
-        result = analyze(source, progress=lambda done: advance(_ANALYZED * done), notes=notes, **how)
-        found = annotations_of(source, result.recording, notes, ending)
-        written.append(
-            write_report(
-                result.recording, result.analysis, path, annotations=found, model=model,
-                progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
-            )
+        try:
+            result = analyze(source, progress=lambda done: advance(_ANALYZED * done), notes=notes, **how)
+            found = annotations_of(source, result.recording, notes, ending)
+        except UserError as error:
+            if len(sources) == 1:
+                raise
+            failed[source] = str(error)
+            continue
+        written[source] = write_report(
+            result.recording, result.analysis, path, annotations=found, model=model,
+            progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
         )  # fmt: skip
-    index = write_index(paths[0].parent, written, sources) if len(sources) > 1 else None
+    index = write_index(paths[0].parent, [*written.values()], [*written]) if written and len(sources) > 1 else None
     return {
         "reports": [
             {"source": source, "path": str(w.path), "bytes": w.size, "beats": len(w.study.sample)}
-            for source, w in zip(sources, written, strict=True)
+            for source, w in written.items()
         ],
         "index": None if index is None else str(index),
+        "failed": failed,
         "seconds": round(time.perf_counter() - start_s, 3),
     }
