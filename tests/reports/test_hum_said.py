@@ -105,7 +105,7 @@ def test_where_hum_cannot_be_measured_nothing_is_known(rate_hz: float, seconds: 
 
 @settings(max_examples=draws(30), deadline=None)
 @given(rate_hz=st.sampled_from(RATES_HZ), draw=st.integers(0, 10**6))
-def test_a_window_is_measured_alone_and_a_missing_value_is_no_hum(rate_hz: float, draw: int) -> None:
+def test_a_window_is_measured_alone(rate_hz: float, draw: int) -> None:
     rng, width = np.random.default_rng(draw), window_of(rate_hz)
     recording = with_hum(heart(0, rate_hz), int(rng.integers(3)), 50.0, 0.4, *rng.uniform(0, 0.5, 2))
     samples = recording.samples.copy()
@@ -120,7 +120,33 @@ def test_a_window_is_measured_alone_and_a_missing_value_is_no_hum(rate_hz: float
         part = samples[:, k * width : (k + 1) * width]
         alone = measured_hum(part, rate_hz, recording.uv_per_unit)
         np.testing.assert_array_equal(alone.amplitude[:, 0], found.amplitude[:, k])
-        assert np.isnan(found.hz[(part == NO_VALUE).any(axis=1), k]).all()
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rate_hz=st.sampled_from(RATES_HZ), mv=st.floats(0.1, 8.0), share=st.floats(0.0, 0.3),
+    longest_s=st.sampled_from([0.01, 0.04, 0.2]), is_calibrated=st.booleans(), draw=st.integers(0, 10**6),
+)  # fmt: skip
+def test_hum_is_said_where_most_samples_are_known(
+    rate_hz: float, mv: float, share: float, longest_s: float, is_calibrated: bool, draw: int
+) -> None:
+    rng, width = np.random.default_rng(draw), window_of(rate_hz)
+    mv += 0.0 if is_calibrated else 0.4
+    recording = with_hum(heart(0, rate_hz), 0, 50.03, mv)
+    limit = 5000 / recording.uv_per_unit  # of a converter
+    samples = np.clip(recording.samples, -limit, limit).round().astype(np.int16)
+    size = max(1, round(longest_s * rate_hz))
+    for begin in rng.integers(0, samples.shape[1], round(share * samples.shape[1] / size)):
+        samples[:, begin : begin + size] = NO_VALUE
+    silent = int(rng.integers(samples.shape[1] // width))
+    samples[0, silent * width : silent * width + round(0.6 * width)] = NO_VALUE
+    found = measured_hum(samples, rate_hz, recording.uv_per_unit if is_calibrated else 0.0)
+    known = (samples[0, : found.hz.shape[1] * width].reshape(-1, 6, width // 6) != NO_VALUE).mean(axis=2)
+    assert np.isnan(found.hz[0, silent])
+    said_in = found.hz[0, known.min(axis=1) >= 0.6]
+    assert len(said_in) > 0
+    assert np.mean(said_in == 50.0) >= 0.9
+    assert np.isnan(found.hz[1:]).all()
 
 
 def test_the_screen_and_the_report_say_it_on_lines_of_80_characters() -> None:

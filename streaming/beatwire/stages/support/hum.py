@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.intake.converter import limit_of
-from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.intake.one_sine import SPANS
 from beatwire.kernels.intake.sines import FINE, LAG
 from beatwire.records import F64, I16, I32, I64, Bool
@@ -54,7 +54,7 @@ def window_of(rate_hz: float) -> int:
 def measured_hum(samples: I16, rate_hz: float, uv_per_unit: float) -> MeasuredHum:
     """Return the hum of leads, int16 [leads, n], whose first sample begins a window; the rest of ``n`` is left out.
 
-    Less than ``LEAST_MV`` is none. A window with a sample that has no value has none.
+    Less than ``LEAST_MV`` is none. A window of which fewer than half of the samples have a value has none.
     """
     leads, width = samples.shape[0], window_of(rate_hz)
     count = samples.shape[1] // width if width else 0
@@ -147,16 +147,18 @@ def _block(windows: I16, rate_hz: float, uv_per_unit: float) -> F64:
     sines = take_out_hum(np.array(windows.swapaxes(0, 1), order="C"), windows.shape[2], rate_hz, uv_per_unit)
     sine = sines[:, :, (SPANS - 1) % LAG].swapaxes(0, 1)
     amplitude = np.hypot(sine[..., HUM_RE], sine[..., HUM_IM]) / FINE
-    lowest, highest = windows.min(axis=2), windows.max(axis=2)
+    missing = windows == NO_VALUE
+    lowest, highest = np.where(missing, np.int16(MOST), windows).min(axis=2), windows.max(axis=2)
     far = limit_of(math.floor(1000.0 * uv_per_unit + 0.5))
     limited = (sine[..., HUM_OF] == 0) & ((highest >= far) | (lowest <= -far))
     if limited.any():
-        halves = take_out_hum(windows[limited][:, None] // np.int16(2), windows.shape[2], rate_hz, 0.0)
+        half = np.where(missing[limited], windows[limited], windows[limited] // np.int16(2))
+        halves = take_out_hum(half[:, None], windows.shape[2], rate_hz, 0.0)
         sine[limited] = halves[:, 0, (SPANS - 1) % LAG]
         amplitude[limited] = 2 * np.hypot(sine[limited][:, HUM_RE], sine[limited][:, HUM_IM]) / FINE
     least: F64 | float = LEAST_MV * 1000 / uv_per_unit if uv_per_unit > 0 else 0.0
     if uv_per_unit == 0:
         least = LEAST_SHARE * (highest.astype(np.float64) - lowest - 2 * amplitude)
-    hums = (sine[..., HUM_OF] > 0) & (amplitude >= least) & (lowest != NO_VALUE)
+    hums = (sine[..., HUM_OF] > 0) & (amplitude >= least) & (2 * missing.sum(axis=2) <= windows.shape[2])
     hz = np.array(mains_hz(rate_hz))[np.maximum(sine[..., HUM_OF] - 1, 0) // 2]
     return np.where(hums[..., None], np.stack([hz, amplitude], axis=2), np.nan)
