@@ -9,12 +9,16 @@ from beatwire.alerts.limits import MOST_CHANGES, check_limits
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.alerts import alert_state
+from beatwire.kernels.rhythms.flutter import REST
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import LimitChange, RawTick
 from beatwire_producers.ward import ward as synthetic_ward
 from bedside import Ward, device_chunk, rows_of
+from draws import draws
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from laws import Run, Signal, assert_same, collect
 
 DEFAULTS = AlertSettings().limits
@@ -79,6 +83,25 @@ def test_a_shorter_asystole_begins_at_once_only_if_the_last_beat_was_certain(err
         beats = [("bed", 250, 70.0, False, errors)] if first == 250 else []
         found += rows_of(ward.tick(sent(first, first / 100), beats=beats, known=[("bed", first + 10)]))
     assert [onset for rule, _, onset, _ in found if rule == "asystole"] == onsets
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(changed=st.integers(45, 110), kinds=st.lists(st.sampled_from([0, REST]), min_size=6, max_size=6))
+@example(changed=60, kinds=[0, 0, REST, REST, REST, REST])
+def test_in_a_silence_that_was_tested_at_a_shorter_limit_asystole_begins_at_the_longer_one_at_the_earliest(
+    changed: int, kinds: list[int]
+) -> None:
+    ward, found = Ward(), list[tuple[str, str, int, int]]()
+    ward.limits.add([change(changed * 100_000, asystole=10.0)])
+    certain = [("bed", at, 70.0, False, 0.1) for at in (20, 30, 40, 50, 60)]
+    for first in range(0, 1400, 10):
+        beats = [*certain, ("bed", 100, 70.0, False, 1.5)] if first == 100 else []
+        blocks = [("bed", first, kinds[first // 200 - 1])] if first and first % 200 == 0 else []
+        now = sent(first, first / 100)
+        found += rows_of(ward.tick(now, beats=beats, blocks=blocks, known=[("bed", first + 10)]))
+    onsets = [onset for rule, _, onset, _ in found if rule == "asystole"]
+    assert all(onset <= 10 * changed or onset >= 1100 for onset in onsets)
+    assert onsets or REST not in kinds[-2:-1]
 
 
 def test_no_data_follows_the_limit_that_holds_now() -> None:

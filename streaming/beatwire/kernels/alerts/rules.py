@@ -68,6 +68,7 @@ from beatwire.kernels.alerts.unjudged import (
     CANNOT_FOR_LONG,
     HAS_BEGUN,
     IS_SURE,
+    IS_TESTED,
     MARK,
     MARK_AT,
     NOTHING,
@@ -284,7 +285,9 @@ def apply_rules(
                 number, bank = value, int(event[ORDERED_BANK])
                 lengths = durations[number, bank]
                 late = silent_from(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
-                if sample > late and is_silence(row[SIGNAL:SINCE]):
+                if sample <= late:
+                    row[SIGNAL + IS_TESTED] = 0  # it may have been, at a shorter limit
+                elif is_silence(row[SIGNAL:SINCE]):
                     n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)
         restarts += kind == RESTART
         for decided in range(known, n):
