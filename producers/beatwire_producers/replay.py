@@ -34,7 +34,7 @@ from beatwire_producers.schedule import Schedule, chunks_of, phases_us
 
 _SLOT_S = 0.01  # in real time: messages due within it are sent together
 _SLOT_ROWS = 1024  # at full speed: messages sent between two requests for the reader's lag
-_END_S = 5.0  # to send what was taken, at the end by SIGTERM
+_END_S = 5.0  # to send what was taken, at the end by a signal
 DEFAULT_GROUP = "beatwire"
 
 Progress = Callable[[float, float], None]
@@ -261,7 +261,10 @@ def play(
     finally:
         if reader is not None:
             reader.close()
-    sender.flush()
+    if summary.stopped:
+        sender.flush(_END_S)
+    else:
+        sender.flush()
     summary.seconds = clock() - pacer.start_s
     summary.behind_ms = {"max": round(pacer.worst_s * 1000.0, 3)}
     summary.waited_s = limit.waited_s if limit is not None else 0.0
