@@ -6,8 +6,9 @@ State: the past peaks of each lane (``kernels.peaks.peak_features``)
 
 A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. So is one beside a disturbance that
 resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS complex follows
-(``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is the sum of the
-leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peaks.peak_shape``.
+(``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. A wave within which a lane begins is no
+candidate: its R is before the first sample, as a rule. Of any other peak the logit is the sum of the leaves of
+gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peaks.peak_shape``.
 Waves of another size that have the shape of beats are marked (``large_waves``, ``small_waves``).
 
 Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
@@ -41,6 +42,7 @@ from beatwire.kernels.peaks.peak_features import (
     HEIGHT,
     IRREGULAR,
     MEDIAN_SIZE,
+    MS120,
     MS220,
     MS400,
     NOISE,
@@ -51,7 +53,7 @@ from beatwire.kernels.peaks.peak_features import (
     W32_OF_LAST,
 )
 from beatwire.kernels.peaks.peak_history import forget_peaks, is_disturbance, lower_median, store_peak
-from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
+from beatwire.kernels.peaks.peak_shape import is_cut_off, write_basic_features, write_further_features
 from beatwire.kernels.peaks.risk import LOGIT_RANGE, expected_errors, store_risk
 from beatwire.kernels.peaks.small_waves import is_overdue, mark_shrunk
 from beatwire.kernels.team import WIDTH, added, member, wait
@@ -78,7 +80,7 @@ from beatwire.records.detection import FreshLanes, PeakTable, Rings
 LEVELS_PER_CANDIDATE = 10  # a peak of a tenth of the level or less is no candidate: trees never accept one
 NOT_A_CANDIDATE = -99.0  # logit of such a peak
 TYPICAL_LOGIT = 8.0  # the end of the range, see ``LOGIT_RANGE``
-FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of these peaks are cut off and no beats
+FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: what was before them is not known
 MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
 SIDE_BY_SIDE = 16  # trees are stored in multiples of it: vector instructions take so many together
 LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
@@ -251,6 +253,10 @@ def classify_peaks(
                 )
             if c - base < settings.spans[MS400]:
                 logit = min(logit, FIRST_LOGIT)
+            if c - base <= settings.spans[MS120] and is_cut_off(
+                x, rings.jumps[lane], base, c, muted, settings.spans, work.stretch
+            ):
+                logit = NOT_A_CANDIDATE
             wait()
             if member() == 0:
                 if pulse:

@@ -51,6 +51,8 @@ from beatwire.kernels.team import WIDTH, added, member, most, narrow, wait
 from beatwire.records import F32, I16, I32, I64
 from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch
 
+CUT_OFF, OF_CUT_OFF = 7, 10  # a lane that begins with so large a share of a wave's deviation begins within it
+
 
 def wavelet_magnitude(x: I32, centre: int, taps: I32, half: int) -> int:
     """Return the magnitude of a wavelet's response at ``x[centre]``; the wavelet has ``2 half + 1`` taps."""
@@ -173,6 +175,31 @@ def write_swing_features(
         features[COMPACT] = swing / float(max(1, whole_swing))
         features[SIZE] = 1000.0 * swing / magnitude
     wait()
+
+
+def is_cut_off(x: I16, jumps: I64, base: int, c: int, muted: int, spans: I64, stretch: I32) -> bool:
+    """Return True if a lane begins within the wave whose peak is at sample ``c``, 0.12 s after its first at most.
+
+    It does if its first sample deviates nearly as much as any up to 0.06 s behind the peak, from the mean between
+    0.12 s and 0.22 s behind it. The deviations of the leads are added. The other parameters are those of
+    ``write_wavelet_features``.
+    """
+    reach, near = int(spans[MS230]), int(spans[MS60])
+    first, late, n = reach - (c - base), reach + int(spans[MS120]), reach + int(spans[MS220]) + 1
+    begin = whole = 0
+    for lead in range(x.shape[0]):
+        if not read_lead(x, lead, jumps, base, c, muted, spans, stretch):
+            continue
+        total = deviation = 0
+        for j in range(late + member(), n, WIDTH):
+            total += int(stretch[j])
+        total = added(total)
+        for j in range(first + member(), reach + near + 1, WIDTH):
+            deviation = max(deviation, abs((n - late) * int(stretch[j]) - total))
+        begin += abs((n - late) * int(stretch[first]) - total)
+        whole += most(deviation)
+        wait()
+    return OF_CUT_OFF * begin > CUT_OFF * whole
 
 
 def write_basic_features(
