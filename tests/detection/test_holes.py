@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.feed import Feed
+from beatwire.offline.results.coverage import hold_last
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.recordings.synthetic.rhythm import ASYSTOLE, Event
@@ -144,6 +145,24 @@ def test_a_recording_with_holes_and_gaps_in_hum_is_the_same_in_pieces(
     pieces = [feed.push(samples[:, a:b])[0] for a, b in cut(n, rng, round(3 * rate_hz))] + [feed.finish()[0]]
     for name in ("sample", "expected_errors"):
         np.testing.assert_array_equal(np.concatenate([piece[name] for piece in pieces]), right[name], name)
+
+
+@settings(max_examples=draws(30), deadline=None)
+@given(
+    rate_hz=st.sampled_from((128.0, 250.0, 360.0)), mains_hz=st.sampled_from([49.97, 50.0, 60.0]),
+    size_mv=st.sampled_from([0.0, 0.3, 1.0]), end=st.integers(0, 80), phase=st.floats(0, 6.28),
+)  # fmt: skip
+def test_what_is_held_after_missing_samples_is_the_last_value_and_its_hum(
+    rate_hz: float, mains_hz: float, size_mv: float, end: int, phase: float
+) -> None:
+    recording, n = heart(1, rate_hz, 1).recording, round(20 * rate_hz)
+    size = size_mv * 1000 / recording.uv_per_unit
+    hum = size * np.sin(2 * np.pi * mains_hz / rate_hz * np.arange(n + round(rate_hz)) + phase)
+    samples = np.round(0.1 * recording.samples[:, :n] + hum[:n]).astype(np.int16)
+    samples[:, n - end :] = NO_VALUE
+    held = hold_last(samples, rate_hz, recording.uv_per_unit)[0]
+    right = 0.1 * recording.samples[0, n - end - 1] + hum[n:]
+    assert np.abs(held - right)[: round(0.4 * rate_hz)].max() <= 0.2 * size + 25
 
 
 def until_last(run: Run) -> Run:

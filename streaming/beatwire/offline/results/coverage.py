@@ -99,7 +99,7 @@ def _with_hum(samples: Any, held: I16, rate_hz: float, uv_per_unit: float, first
         hum = x - clean[0, :, before.shape[1] :].astype(np.int32)
         if not hum.any():
             break
-        last = clean[0, :, before.shape[1] - 1, None]
+        last = clean[0, :, np.flatnonzero((before != NO_VALUE).any(axis=0))[-1], None]
         x = np.where(held == NO_VALUE, held, np.clip(last + hum, -MOST, MOST)).astype(np.int16)
     return x
 
