@@ -179,3 +179,39 @@ def test_a_table_without_an_ecg_is_refused_and_so_is_a_clock_as_a_lead() -> None
         roles_of("x", Table(("time", "HR"), [t, ecg]))
     with pytest.raises(UserError, match="x: expected a column of ECG; column 'II' rises evenly: a clock"):
         roles_of("x", Table(("II", "V"), [t, ecg]), column="II")
+
+
+@settings(deadline=None)
+@given(
+    named=st.sampled_from((("II", "V5"), ("ECG", "ECG2"), ("value", "signal"))), seed=st.integers(0, 3),
+    other=st.sampled_from((
+        "ST-II", "ST_V5", "ST V1 (mm)", "QTc II", "PR_II", "VBAT (V)", "Vbat", "Supply (V)", "Vref (mV)", "ax", "aY",
+        "Gz", "EDR", "ECG_Pace", "Flow (L/s)", "LO+", "ecg_lo_p",
+    )),
+    kind=st.sampled_from(("wave", "noise", "steps", "drift")), first=st.booleans(),
+)  # fmt: skip
+@example(("value", "signal"), 0, "VBAT (V)", "drift", False)
+@example(("II", "V5"), 0, "ST-II", "steps", False)
+def test_what_is_derived_from_an_ecg_or_measured_beside_it_is_no_lead(
+    named: tuple[str, str], seed: int, other: str, kind: str, first: bool
+) -> None:
+    ecg, rng = ecg_of(250.0, 20, seed), np.random.default_rng(seed)
+    t = np.arange(len(ecg)) / 250.0
+    beside = {
+        "wave": np.sin(3 * t),
+        "noise": rng.normal(size=len(t)),
+        "steps": np.round(rng.normal(size=99), 1)[(t // 2).astype(int)],
+        "drift": np.round(3.7 - t / 1000 + 0.001 * rng.normal(size=len(t)), 3),
+    }[kind]
+    names, columns = ("time", *named, other), [t, ecg, -ecg, beside]
+    order = [3, 0, 1, 2] if first else [0, 1, 2, 3]
+    roles = roles_of("x", Table(tuple(names[k] for k in order), [columns[k] for k in order]))
+    assert [order[k] for k in roles.leads] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["ecg_gain", "II offset", "ECG range (mV)", "V5_scale"])
+def test_a_setting_that_never_changes_is_no_lead_and_one_that_changes_is_a_column(name: str) -> None:
+    ecg = ecg_of(250.0, 20, 0)
+    t = np.arange(len(ecg)) / 250.0
+    assert roles_of("x", Table(("time", "II", name), [t, ecg, np.full(len(t), 200.0)])).leads == (1,)
+    assert roles_of("x", Table(("time", "II", name), [t, ecg, -ecg])).leads == (1, 2)

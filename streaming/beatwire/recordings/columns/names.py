@@ -10,6 +10,7 @@ import unicodedata
 from enum import IntEnum
 
 from beatwire.recordings.columns.lead_names import LEAD
+from beatwire.recordings.columns.other_names import OTHER, OTHER_BEGIN, QUANTITIES, QUANTITIES_BEGIN, SETTINGS
 from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 
 UV_PER = {"nv": 1e-3, "uv": 1.0, "mv": 1e3, "v": 1e6}  # microvolts per value, by unit
@@ -64,34 +65,6 @@ _NUMBERED = re.compile(
     r"((sample|packet|pkt|frame|block|row)(number|num|nr|id|index|idx|counter|count)|index|idx|counter)"
 )
 _COUNTED = re.compile(r"(packet|pkt|frame|block|sequence|seq|sample)(number|no|num|nr|id|index|counter|count)?")
-_OTHER = {
-    "hr", "bpm", "heart", "heartrate", "rate", "pulse", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro", "gyr", "mag",
-    "imu", "bat", "battery", "batt", "temp", "temperature", "subject", "subj", "patient", "id", "age", "sex", "marker",
-    "markers", "mark", "event", "events", "label", "labels", "annotation", "annotations", "annot", "ann", "class",
-    "symbol", "beat", "beats", "target", "ppg", "pleth", "spo2", "sao2", "resp", "respiration", "rsp", "breathing",
-    "breath", "eda", "gsr", "emg", "eeg", "eog", "bvp", "abp", "art", "cvp", "pap", "bp", "nibp", "icp", "pressure",
-    "co2", "etco2", "quality", "sqi", "status", "state", "flag", "flags", "valid", "error", "peak", "peaks", "rpeak",
-    "rpeaks", "r_peaks", "phase", "trigger", "trig", "sync", "stim", "digital", "crc", "checksum", "lod", "leadoff",
-    "off", "lat", "lon", "latitude", "longitude", "altitude", "speed", "step", "steps", "activity", "posture", "skin",
-    "humidity", "lux", "impedance", "imp", "session", "device", "noise", "onsets", "offsets", "version",
-    "light", "baro", "gps", "rssi", "seq", "nseq", "cadence", "weight", "height", "position", "pos", "note", "notes",
-    "comment", "comments", "red", "ir", "green", "puls", "herzfrequenz", "batterie", "akku", "temperatur", "split",
-    "fold", "rip", "atmung", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
-    "segment", "trial", "window", "task",
-}  # fmt: skip
-_OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
-                "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip
-
-
-# Of the names of other quantities those that are physical: a column of one is no ECG even where it is alone.
-_QUANTITIES = {
-    "hr", "bpm", "heartrate", "rate", "pulse", "puls", "herzfrequenz", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro",
-    "gyr", "mag", "imu", "temp", "temperature", "temperatur", "skin", "battery", "batt", "batterie", "akku", "ppg",
-    "bvp", "pleth", "spo2", "sao2", "resp", "respiration", "rsp", "breathing", "breath", "atmung", "rip", "eda", "gsr",
-    "emg", "eeg", "eog", "abp", "art", "cvp", "pap", "bp", "nibp", "icp", "pressure", "co2", "etco2", "humidity", "lux",
-    "impedance", "latitude", "longitude", "altitude", "speed", "cadence", "weight", "height", "age", "glucose", "rssi",
-}  # fmt: skip
-_QUANTITIES_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "pleth", "heartrate", "pulse", "spo2", "humid")
 _PORT = re.compile(r"[IO]\d")  # a digital input or output of BITalino; its letter alone is a lead
 # Words of a name that do not tell which lead.
 _NO_LEAD = {"ecg", "ekg", "lead", "signal", "value", "values", "cal", "calibrated"}
@@ -234,7 +207,7 @@ def meaning(name: str, unit: str = "") -> Meaning:
         return Meaning.LEAD
     if _PORT.fullmatch(plain) and unit not in UV_PER:
         return Meaning.NOTHING
-    if is_of_other or any(w in _OTHER or w.startswith(_OTHER_BEGIN) for w in words):
+    if is_of_other or any(w in OTHER or w.startswith(OTHER_BEGIN) for w in words):
         return Meaning.OTHER
     if unit in PER_SECOND or (is_time_name(name) and unit not in UV_PER):
         return Meaning.TIME
@@ -252,7 +225,16 @@ def is_quantity(name: str, unit: str = "") -> bool:
     """
     unit = unit or unit_of(name)
     is_unit = unit in _OTHER_UNITS and unit not in _UNSCALED
-    return is_unit or any(w in _QUANTITIES or w.startswith(_QUANTITIES_BEGIN) for w in _words(without_unit(name)))
+    return is_unit or any(w in QUANTITIES or w.startswith(QUANTITIES_BEGIN) for w in _words(without_unit(name)))
+
+
+def is_setting_name(name: str) -> bool:
+    """Return True if a column is called like a setting of a recording.
+
+    >>> is_setting_name("ecg_gain"), is_setting_name("II offset (mV)"), is_setting_name("V1")
+    (True, True, False)
+    """
+    return not SETTINGS.isdisjoint(_words(without_unit(name)))
 
 
 def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None:
@@ -296,4 +278,4 @@ def _words(name: str) -> list[str]:
 
 def _is_word(text: str) -> bool:
     """Return True if a text is a word as it is: a lead, or another quantity."""
-    return _LEAD.fullmatch(text) is not None or text.casefold() in _OTHER
+    return _LEAD.fullmatch(text) is not None or text.casefold() in OTHER

@@ -36,6 +36,7 @@ from beatwire.recordings.columns.names import (  # fmt: skip
     is_count_name,
     is_index_name,
     is_quantity,
+    is_setting_name,
     is_time_name,
     is_unscaled,
     meaning,
@@ -243,10 +244,9 @@ def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_sole: bool) ->
     """
     if found is None:
         return "text"
-    if len(table.names) > 1 and found in RISING:
-        return "another clock or count"
-    if len(table.names) > 1 and found in _NEVER_A_LEAD:
-        return found.value
+    is_setting = found is Behaviour.CONSTANT and not is_sole and is_setting_name(table.names[k])
+    if len(table.names) > 1 and (found in _NEVER_A_LEAD or is_setting):
+        return "another clock or count" if found in RISING else found.value
     if not is_sole and is_count_name(table.names[k]):
         return "a count, by its name"
     is_other = table.meaning(k) is Meaning.OTHER and (not is_sole or table.is_quantity(k))
