@@ -108,3 +108,28 @@ def test_ticks_of_several_samples_show_the_rate_of_all_rows(
     assert (position is None) == bool((np.diff(rows) == 1).all())
     if position is not None:
         assert abs(position[-1] - (rows[-1] - rows[0])) < (2 * tick_s + 0.02) * hz
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    hz=st.sampled_from([100.0, 125.0, 128.0, 200.0, 250.0, 256.0, 360.0, 480.0, 500.0, 512.0, 977.0, 1000.0]),
+    start_s=st.sampled_from([0.0, 5_000.0, 16_350.0, 17_000.0, 32_700.0, 40_000.0, 65_500.0]) | st.floats(0, 80_000),
+    seconds=st.sampled_from([30, 120, 600]),
+)  # fmt: skip
+@example(360.0, 17_000.0, 120)
+@example(250.0, 65_500.0, 120)
+@example(480.0, 17_000.0, 30)
+def test_times_of_float32_after_hours_lose_no_samples(hz: float, start_s: float, seconds: int) -> None:
+    times = (start_s + np.arange(int(hz * seconds)) / hz).astype(np.float32).astype(np.float64)
+    found, position, notes = rate_and_positions("a.csv", "t", times, None)
+    assert (position, notes) == (None, ())
+    assert found == pytest.approx(hz, rel=1e-3)
+
+
+def test_a_gap_between_times_of_float32_is_found() -> None:
+    rows = np.delete(np.arange(30_000), slice(9_000, 9_700))
+    times = (40_000 + rows / 250).astype(np.float32).astype(np.float64)
+    found, position, _ = rate_and_positions("a.csv", "t", times, None)
+    assert found == pytest.approx(250, rel=1e-3)
+    assert position is not None
+    assert abs(position[-1] - rows[-1]) <= 3

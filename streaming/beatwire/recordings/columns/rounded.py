@@ -11,16 +11,20 @@ that are two units apart and more show their rate by themselves; packets do not.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from beatwire.records import F64, I64
 from beatwire.tables import array_module
 
-_UNITS_S = (1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001)
+_UNITS_S = (1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001, *(2.0**-k for k in range(5, 13)))  # the last: of float32
 _NEAR = 0.02  # units: what is that near to a whole number is one
 _EXACT_S = 1e-6  # the same of packets, whose steps may be many units and nearly whole in larger ones
 _USUAL = 0.98  # of the steps
 _FEWEST = 6  # numbers of rows between long steps
 _REGULAR = 0.8  # of them
 _FEW = 0.03  # of them that differ
+_FLOAT32 = 0.3  # of the time between rows: a float32 that is not finer hides the rate
+_WITHIN = 0.75  # of their unit: rounding is half of it
 _GIVEN = 1e-3  # by which the rate may differ from the given one
 
 
@@ -59,6 +63,11 @@ def rounded_rate(rows: I64, seconds: F64, fs: float | None = None) -> Rounded | 
     >>> round(rounded_rate(10 * rows, np.round(10 * rows / 128, 2)).rate_hz, 1)
     128.0
     """
+    return _rounded_to_float32(rows, seconds) or _rounded_to_units(rows, seconds, fs)
+
+
+def _rounded_to_units(rows: I64, seconds: F64, fs: float | None) -> Rounded | None:
+    """Return the rate by the numbers of rows from one longer step to the next."""
     xp = array_module(seconds)
     steps, apart = xp.diff(seconds), xp.diff(rows)
     if len(steps) < 2:
@@ -87,3 +96,19 @@ def rounded_rate(rows: I64, seconds: F64, fs: float | None = None) -> Rounded | 
     shorter = float((found == found.min()).mean())
     is_given = fs is not None and abs(rate_hz / fs - 1.0) < _GIVEN
     return Rounded(rate_hz, unit) if is_given or _FEW < shorter < 1.0 - _FEW else None
+
+
+def _rounded_to_float32(rows: I64, seconds: F64) -> Rounded | None:
+    """Return the rate of even rows whose times are those of float32, which is coarse after hours; None if they are not.
+
+    360 Hz is 1.4 units there after five hours, as if a third of 512 samples a second were missing.
+    """
+    xp = array_module(seconds)
+    unit_s = float(np.spacing(np.float32(float(xp.abs(seconds).max()))))
+    apart_s = float(seconds[-1] - seconds[0]) / max(1.0, float(rows[-1] - rows[0]))
+    if len(rows) < _FEWEST or unit_s < _FLOAT32 * apart_s or bool((seconds != seconds.astype(np.float32)).any()):
+        return None
+    index, since = rows - float(rows.mean()), seconds - float(seconds.mean())
+    even_s = float((index * since).sum() / (index * index).sum())
+    is_even = float(xp.abs(since - index * even_s).max()) <= _WITHIN * unit_s
+    return Rounded(1.0 / even_s, unit_s) if is_even else None
