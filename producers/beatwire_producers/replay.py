@@ -210,19 +210,19 @@ def play(
         Clock in seconds, and function that waits for so many seconds.
     """
     lanes = Lanes.of(feeds)
-    encoder = Encoder.of(lanes, time.time_ns() // 1000 if start_us is None else start_us)
     summary = Summary(streams=len(feeds))
     blocks = schedule_blocks(lanes, chunk_ms, faults, seed, seconds, summary.faults, live=speed != MAX)
     if bundle > 1:
         phase_us = phases_us(len(feeds), chunk_ms)
         blocks = (sent_together(rows, phase_us, bundle) for rows in blocks)
-    encoder.encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiles the kernels before the clock starts
+    Encoder.of(lanes, 0).encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiles the kernels before the clocks start
     reader = _lag_reader(sender, topic, group) if speed > 1 else None
     limit = None
     if reader is not None:
         limit = LagLimit(lambda: reader.lag() + sender.unacknowledged(), reader.group, clock=clock, sleep=sleep)
     signal_s = max(f.recording.seconds for f in feeds)
     signal_s = signal_s if seconds is None else min(seconds, signal_s)
+    encoder = Encoder.of(lanes, time.time_ns() // 1000 if start_us is None else start_us)
     pacer = Pacer(speed, clock, sleep)
     try:
         for rows in blocks:

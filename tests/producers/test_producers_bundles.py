@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
+from beatwire.records import I64, U8
 from beatwire.wire import decode_bundle, decode_chunk
 from beatwire.wire.bundles import BUNDLE_MARK
+from beatwire_producers import replay
 from beatwire_producers.bundles import bundles_of, check_bundle
+from beatwire_producers.encode import Encoder
 from beatwire_producers.replay import play
+from beatwire_producers.schedule import Schedule
 from beatwire_producers.ward import ward
 
 
@@ -67,3 +71,27 @@ def test_a_bundle_that_would_be_too_long_becomes_several() -> None:
 def test_the_size_of_a_bundle_is_checked() -> None:
     with pytest.raises(UserError, match="expected 1-1000 streams; got 1001"):
         check_bundle(1001)
+
+
+@pytest.mark.parametrize("compiling_s", [0.0, 1.5])
+def test_the_device_time_of_the_first_sample_is_when_the_replay_begins_and_not_when_it_compiles(
+    compiling_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender, encode, compiled = Kept(), Encoder.encode, list[float]()
+
+    def slow_at_first(self: Encoder, rows: Schedule) -> tuple[U8, I64]:
+        sender.now_s += 0.0 if compiled else compiling_s
+        compiled.append(sender.now_s)
+        return encode(self, rows)
+
+    monkeypatch.setattr(Encoder, "encode", slow_at_first)
+    monkeypatch.setattr(replay.time, "time_ns", lambda: round(1e9 * sender.now_s))
+    play(
+        ward(2, 3, seed=1, events=()).feeds, sender, seconds=1.0,  # type: ignore[arg-type]
+        clock=lambda: sender.now_s, sleep=sender.sleep,
+    )  # fmt: skip
+    begins = [(at_s, decode_chunk(value)) for at_s, _, value in sender.sent]
+    assert {chunk["first"] for _, chunk in begins} > {0}
+    for at_s, chunk in begins:
+        end_s = chunk["time"].timestamp() + len(chunk["samples"]) / 2 / len(chunk["leads"]) / chunk["rate_hz"]
+        assert -1e-5 < at_s - end_s < 0.25
