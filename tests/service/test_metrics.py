@@ -230,3 +230,14 @@ def test_every_metric_of_the_alert_rules_is_served(families: dict[str, Metric]) 
     assert len(alerts) == len(set(alerts)) >= 7
     assert len(re.findall(r"^ +expr:", text, re.MULTILINE)) == len(alerts)
     assert len(re.findall(r"^ +summary:", text, re.MULTILINE)) == len(alerts)
+
+
+def test_the_page_names_the_values_of_the_labels_as_they_are_served(families: dict[str, Metric]) -> None:
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+    for row, name, label in (
+        ("`reason`", "beatwire_rejects", "reason"),
+        ("`what` of chunks", "beatwire_chunks", "what"),
+    ):
+        (cell,) = re.findall(rf"^\|{row}\|(.+)\|$", page, re.MULTILINE)
+        served = {sample.labels[label] for sample in families[name].samples if label in sample.labels}
+        assert set(re.findall(r"`(\w+)`", cell)) == served

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from beatwire.service.observing.metric_table import METRICS
 from beatwire.service.observing.server import Server
 from beatwire.service.observing.worker_answers import WorkerAnswers
 from monitored import get
@@ -115,7 +116,10 @@ def test_a_worker_that_starts_is_healthy_and_not_ready_and_a_dead_one_is_unhealt
     process.wait(60)
     status, body = workers.probe("/healthz")
     assert (status, body["reason"]) == (503, "worker 1: its process ended with code 7")
-    assert 'beatwire_healthy{worker="1"} 0.0' in get(workers.port, "/metrics")[2]
+    text = get(workers.port, "/metrics")[2]
+    assert 'beatwire_healthy{worker="1"} 0.0' in text
+    for name in ("beatwire_healthy", "beatwire_ready"):  # as a worker that answers describes them
+        assert f"# HELP {name} {METRICS[name].text}\n" in text
 
 
 def test_before_workers_are_started_and_while_they_are_stopped_the_parent_is_healthy_and_not_ready(

@@ -113,7 +113,7 @@ class Counters:
     unread       messages that retention deleted before the monitor had read them
     unreplayed   messages that a replay needed and that retention had deleted
     unusable     topic -> messages of it that could not be used: alerts, acknowledgements, limits
-    stale_ticks  ticks that were not published, because their epoch had ended or their outcome was unknown
+    stale_ticks  ticks whose outcome was unknown, or whose epoch had ended; published or read again
     lag_s        age of the newest message of the last tick when it was published; 0 if no more were waiting
     latency      from the arrival of a message at the broker to the publication of its tick
     tick_s       from the beginning of a tick to its publication

@@ -18,6 +18,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from beatwire.service.observing.health import Verdict
+from beatwire.service.observing.metric_table import METRICS
 
 HOST = "127.0.0.1"
 _ANSWER_S = 2.0
@@ -145,6 +146,6 @@ class WorkerAnswers:
         """Return what is known of a worker that serves no metrics."""
         ok = int(member.verdict("/healthz").ok)
         return [
-            GaugeMetricFamily("beatwire_healthy", "1 while the loop turns, 0 if it stands", ok),
-            GaugeMetricFamily("beatwire_ready", "1 while partitions are assigned and not interrupted", 0),
+            GaugeMetricFamily(name, METRICS[name].text, value)
+            for name, value in (("beatwire_healthy", ok), ("beatwire_ready", 0))
         ]
