@@ -87,7 +87,7 @@ RULES = (
     Rule(
         11, "irregular rhythm", "medium", False, False, "Irregular rhythm",
         "atrial fibrillation suspected, rate {value:.0f}/min",
-        "Atrial fibrillation is suspected: irregular intervals for a minute, and no steady P wave. A trained "
+        "Atrial fibrillation is suspected: irregular intervals in the last minute, and no steady P wave. A trained "
         "model decides every 8 s, and two of the last four decisions are for it; a poor signal does not count. "
         "Does not begin while more than a quarter of the beats of 15 s are ventricular. Ends when none of the "
         "last four decisions is for it.",

@@ -117,8 +117,8 @@ Gain = Annotated[
     float | None,
     option(
         "--gain UNITS",
-        "Units per millivolt of numbers whose unit the source does not state. Without it, fractions are "
-        "millivolts and whole numbers are not calibrated.",
+        "Units per millivolt of numbers whose unit the source does not state; in a table it counts before a stated "
+        "one. Without it, fractions are millivolts and whole numbers are not calibrated.",
         RECORDING,
         "from the unit in the header",
     ),

@@ -192,7 +192,7 @@ class Page(Section):
     port: Port = Field(default=8765, description="TCP port of the page; 0: a free one.")
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; others need page.token.")
     token: str | None = Field(default=None, min_length=16, description="Token that a browser must present.")
-    read_only: bool = Field(default=False, description="Publish no acknowledgements.")
+    read_only: bool = Field(default=False, description="Publish neither acknowledgements nor limits.")
 
 
 class _Reminders(Section):

@@ -48,7 +48,7 @@ def read_recording(
     lead
         The lead to keep of those: ``first``, a name, or a number counted from 0. None or ``all``: all.
     gain
-        Units per millivolt of numbers whose unit the source does not state.
+        Units per millivolt of numbers whose unit the source does not state; in a table it counts before a stated one.
     xp
         NumPy, or CuPy: then a CSV file of numbers is parsed on the GPU and its samples stay there.
 
