@@ -6,6 +6,7 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 that cannot be read raises ``UserError``.
 """
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ CLASS_OF = {symbol: name for name, symbols in _SYMBOLS.items() for symbol in sym
 FLUTTER_207_S = ((40.7, 51.0), (54.8, 60.4), (242.1, 246.4), (247.9, 261.5), (269.5, 280.9), (1540.8, 1638.7))
 PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database; EC57 excludes them
 _MITDB = 360.0, 650_000  # rate and samples of its records
+_QTDB = re.compile(r"sel(e?\d+)"), 250.0, 900.0  # names, rate and seconds, nearly, of those of the QT Database
 PACED_SHARE = 0.05  # any other record is paced if more of its beats are paced or fused with paced ones
 _SUBJECT = {"202": "201"}  # MIT-BIH records 201 and 202 are of one person
 
@@ -59,8 +61,22 @@ class AnnotatedRecord:
     @property
     def subject(self) -> str:
         """The person: records of one person are resampled together."""
-        name = self.recording.name
-        return _SUBJECT.get(name, name) if _is_of_mitdb(self.recording) else name
+        return subject_of(self.recording.name, self.recording.rate_hz, self.recording.samples.shape[1])
+
+
+def subject_of(name: str, rate_hz: float, samples: int) -> str:
+    """Return the person of a record with so many samples a lead.
+
+    The QT Database has excerpts of other databases: their names there, behind ``sel``.
+
+    >>> subject_of("202", 360.0, 650_000), subject_of("202", 250.0, 1000), subject_of("sel100", 250.0, 225_000)
+    ('201', '202', '100')
+    """
+    if (rate_hz, samples) == _MITDB:
+        return _SUBJECT.get(name, name)
+    form, of_qtdb_hz, seconds = _QTDB
+    excerpt = form.fullmatch(name)
+    return excerpt[1] if excerpt and rate_hz == of_qtdb_hz and abs(samples / rate_hz - seconds) < 1 else name
 
 
 def record_seed(name: str, seed: int) -> int:

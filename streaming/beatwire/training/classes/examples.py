@@ -34,8 +34,8 @@ from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 from beatwire.records import F32, I64, Bool, TickBeats
 from beatwire.stages.judging import beat_class, rhythm
+from beatwire.training.folds import Folds
 from beatwire.training.progress import Progress
-from beatwire.training.settings import FOLDS
 
 IN_AF, NORMAL, NOISY = "not S", "neither", "not V"  # labels of beats that are not annotated
 HEALTHY = 0.001  # share of abnormal beats below which a database is of normal people
@@ -92,7 +92,7 @@ class ClassRecord:
 
 
 def read_class_records(folders: Sequence[Path], progress: Progress, ending: str = ENDING) -> list[ClassRecord]:
-    """Read every record of the folders; folds are assigned in turn within each database.
+    """Read every record of the folders; folds are assigned by :class:`Folds`.
 
     Raises
     ------
@@ -101,17 +101,17 @@ def read_class_records(folders: Sequence[Path], progress: Progress, ending: str 
     """
     graph = Streamed()
     held_out = graph.held_out()
-    names = [(folder, number, path) for folder in folders for number, path in enumerate(_records_of(folder, ending))]
-    records = []
-    for done, (folder, number, path) in enumerate(names):
+    names = [(folder, path) for folder in folders for path in _records_of(folder, ending)]
+    records, folds = [], Folds()
+    for done, (folder, path) in enumerate(names):
         progress(done / len(names), f"{folder.name} {path.name}")
         annotated, comment = _read(path, ending)
         recording = annotated.recording
         name, samples = recording.name, recording.samples.shape[1]
         companion = held_out.get((name, samples), graph)
         assert isinstance(companion, Streamed)
-        found = list(examples_of(annotated, companion, comment))
-        records.append(ClassRecord(folder.name, name, samples, annotated.paced, found, number % FOLDS, comment))
+        found, fold = list(examples_of(annotated, companion, comment)), folds.of(str(folder), annotated.subject)
+        records.append(ClassRecord(folder.name, name, samples, annotated.paced, found, fold, comment))
     return _marked(records)
 
 

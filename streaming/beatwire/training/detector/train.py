@@ -25,6 +25,7 @@ from beatwire.training.detector.augmentation import RECORDED, NoiseBank
 from beatwire.training.detector.card import detector_card
 from beatwire.training.detector.examples import examples_of
 from beatwire.training.detector.figures import HeldOutLogits, TrainingRecord, figures
+from beatwire.training.folds import Folds
 from beatwire.training.forest import Forest, arrays_of, calibrate, logits, train_forest
 from beatwire.training.progress import Progress
 from beatwire.training.settings import FOLDS, TreeSettings
@@ -70,16 +71,20 @@ def held_out_of(records: Sequence[TrainingRecord], fold: int) -> dict[str, int]:
 def read_training_records(
     folders: Sequence[Path], noise: Sequence[Path], seed: int, progress: Progress, ending: str = ENDING
 ) -> list[TrainingRecord]:
-    """Read every record of the folders with its examples; folds are assigned in turn within each database."""
+    """Read every record of the folders with its examples; folds are assigned by :class:`Folds`."""
     noises = NoiseBank(read_noises(noise, RECORDED))
-    names = [(folder, number, name) for folder in folders for number, name in enumerate(find_records(folder, ending))]
-    require_own_names((folder.name, name) for folder, _, name in names)
-    records = []
-    for done, (folder, number, name) in enumerate(names):
+    names = [(folder, name) for folder in folders for name in find_records(folder, ending)]
+    require_own_names((folder.name, name) for folder, name in names)
+    records, folds = [], Folds()
+    for done, (folder, name) in enumerate(names):
         progress(done / len(names), f"{folder.name} {name}")
         record = read_annotated(folder, name, ending)
         require_seconds(folder.name, record, LEAST_RECORD_S)
-        records.append(TrainingRecord(folder.name, record, examples_of(record, noises, seed), number % FOLDS))
+        records.append(
+            TrainingRecord(
+                folder.name, record, examples_of(record, noises, seed), folds.of(str(folder), record.subject)
+            )
+        )
     return records
 
 

@@ -26,6 +26,7 @@ from beatwire.training.checks import read_noises, require_own_names, require_sec
 from beatwire.training.detector.augmentation import NoiseBank
 from beatwire.training.detector.figures import TrainingRecord
 from beatwire.training.detector.train import held_out_of
+from beatwire.training.folds import Folds
 from beatwire.training.network.card import network_card
 from beatwire.training.network.combination import combination, figures_of, read_doubts
 from beatwire.training.progress import Progress
@@ -38,11 +39,11 @@ SIMULATED_S = 1800  # of electrode motion
 def train_network(task: Task[NetworkSettings]) -> tuple[dict[str, Any], str]:
     """Train the network of doubtful peaks and its companions."""
     settings, progress = task.settings, task.progress
-    records = [
-        TrainingRecord(folder.name, read_annotated(folder, name, task.annotations), [], number % FOLDS)
-        for folder in task.folders
-        for number, name in enumerate(find_records(folder, task.annotations))
-    ]
+    records, folds = list[TrainingRecord](), Folds()
+    for folder in task.folders:
+        for name in find_records(folder, task.annotations):
+            one = read_annotated(folder, name, task.annotations)
+            records.append(TrainingRecord(folder.name, one, [], folds.of(str(folder), one.subject)))
     task.require_folds(r.fold for r in records)
     require_own_names((r.database, r.record.recording.name) for r in records)
     for r in records:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from beatwire.backends.network import Network
+from beatwire.evaluation.records import subject_of
 from beatwire.records import F32, F64, Terms
 from beatwire.stages.detection.history import Memory, terms_of
 from beatwire.stages.judging.drift import Reference, radius
+from beatwire.training.folds import Folds
 from beatwire.training.progress import Progress
 from beatwire.training.settings import FOLDS
 from beatwire.training.vae.dataset import Subject
@@ -70,13 +72,9 @@ def cross_validate(
 
 
 def assign_folds(subjects: Sequence[Subject]) -> list[int]:
-    """Return the fold of each subject, assigned in turn within each database."""
-    assigned: dict[str, int] = {}
-    folds = []
-    for s in subjects:
-        folds.append(assigned.get(s.database, 0) % FOLDS)
-        assigned[s.database] = assigned.get(s.database, 0) + 1
-    return folds
+    """Return the fold of each record, by :class:`Folds`."""
+    folds = Folds()
+    return [folds.of(s.database, subject_of(s.name, s.beats.rate_hz, s.samples)) for s in subjects]
 
 
 def subject_terms(network: Network, subject: Subject) -> Terms:
