@@ -19,6 +19,7 @@ from beatwire.evaluation.beats.one_lead import (
 from beatwire.evaluation.records import AnnotatedRecord, read_annotated
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import NO_VALUE, Recording, read_recording
+from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import I16, I64
 from draws import draws
 from hypothesis import example, given, settings
@@ -134,3 +135,21 @@ def test_where_a_fast_rhythm_ends_before_a_peak_of_a_lead_alone_does_not_depend_
     whole = run_graph([[signal.chunk(a, min(a + 3_600, n)) for a in range(0, n, 3_600)]])
     cut = [0, 3_600, 7_200, stop, n]
     assert_equal(run_graph([[signal.chunk(a, b) for a, b in pairwise(cut[:4])], [signal.chunk(stop, n)]]), whole, 20)
+
+
+@settings(max_examples=draws(12), deadline=None)
+@given(seed=st.integers(0, 1 << 16), first=st.integers(1, 15), off=st.integers(0, 2))
+def test_a_first_tick_of_few_samples_with_a_lead_off_changes_no_beat(seed: int, first: int, off: int) -> None:
+    """None of its samples is final yet. Later a lead alone is better than all: the others are noise."""
+    recording = synthesise(seed, rate_hz=250.0, seconds=40, leads=3).recording
+    x, rng = recording.samples.astype(np.float64), np.random.default_rng(seed)
+    noisy = (off + 1) % 3
+    x[noisy, 2_500:] += rng.normal(0, 600, x.shape[1] - 2_500)
+    x[off] = NO_VALUE
+    recording = replace(recording, samples=x.round().astype(np.int16))
+    n = x.shape[1]
+    whole = analyze(recording, chunks=[n], ticks=[99]).beats
+    parts = analyze(recording, chunks=[first, n - first], ticks=[1, 99]).beats
+    assert len(whole["sample"]) > 20
+    for name in ("sample", "quality", "expected_errors"):
+        np.testing.assert_array_equal(parts[name], whole[name], err_msg=name)

@@ -47,11 +47,13 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if alone is None or alone.logits is None or peaks.logits is None:
         return state, peaks
     fresh, bank, backend, n = peaks.fresh, peaks.fresh.bank, state.backend, len(peaks.fresh.lane)
+    if n == 0:  # of no lane: how many leads have peaks of their own is not known
+        return state, replace(peaks, alone=None)
     if state.probability is None:
         state.probability = backend.constant(state.settings.probability)
     if bank.number not in state.banks:
         state.banks[bank.number] = _settings_of(bank)
-    leads = len(alone.fresh.lane) // max(1, n)
+    leads = len(alone.fresh.lane) // n
     shape = len(peaks.rings.f), 1 + leads, lead_choice.CHOICE_COLUMNS
     choices = grown_of(state.choices, bank.number, backend, shape, np.int64)
     most = peaks.table.peaks.shape[1] + leads * alone.table.peaks.shape[1]
