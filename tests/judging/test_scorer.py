@@ -21,16 +21,12 @@ from beatwire.model.scorer import Scorer, load_scorer, save_scorer
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import RawTick
-from laws import Run, Signal, collect
+from laws import Run, Signal
+from scorers import Broken, normal, scored, stream
 from simulated import SimulatedCard
 
 RATE = 250
 CALIBRATION = load_model().calibration
-
-
-def normal(n: int = 4000, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(n, 256)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +47,6 @@ def peak(networks: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="module")
 def signal() -> Signal:
     return Signal("bed", synthesise(2, rate_hz=RATE, seconds=40, ectopy=0.2).recording.samples, RATE)
-
-
-def scored(scorer: Scorer, windows: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
-    out = np.empty(len(windows), np.float32)
-    assert scorer.score_into(windows, np.ones(len(windows), np.float32) if scale is None else scale, out)
-    return out
-
-
-def stream(pipeline: Pipeline, signal: Signal, size: int) -> Run:
-    run = Run()
-    collect(pipeline, run)
-    for first in range(0, signal.samples.shape[1], size):
-        pipeline.emit(RawTick.of([signal.chunk(first, min(signal.samples.shape[1], first + size))]))
-    return run
 
 
 def test_a_value_becomes_the_reconstruction_error_that_as_many_normal_beats_exceed(peak: Path) -> None:
@@ -154,19 +136,6 @@ def test_a_file_that_is_no_network_is_an_error_at_the_start(tmp_path: Path) -> N
             load_scorer(tmp_path / name, CALIBRATION)
     with pytest.raises(UserError, match="there is no such file"):
         beatwire.analyze("synthetic:seconds=10", scorer=tmp_path / "none.pt2")
-
-
-class Broken:
-    """Raises, or returns nonsense, after it has been loaded."""
-
-    def __init__(self, result: Callable[[Any], Any]) -> None:
-        self.result = result
-
-    def to(self, _: Any) -> Any:
-        return self
-
-    def __call__(self, windows: Any) -> Any:
-        return self.result(windows)
 
 
 def raises(_: Any) -> Any:

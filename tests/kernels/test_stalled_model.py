@@ -63,13 +63,13 @@ class Model:
     def __call__(self, *given: Any) -> Any:
         self.calls += 1
         assert self.answers.wait(LIMIT_S)
-        return network.embed(*given)
+        return network.embed_into(*given)
 
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Any:
     one = Model()
-    monkeypatch.setattr(patient, "embed", one)
+    monkeypatch.setattr(patient, "embed_into", one)
     yield one
     one.answers.set()
 

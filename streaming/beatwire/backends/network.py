@@ -25,7 +25,7 @@ from beatwire.records.scoring import Layers
 class WindowScorer(Protocol):
     """What replaces the reconstruction error; see ``model.scorer``.
 
-    failure  why it gave no values the last time; None: it gave some
+    failure  why it gave no values, or not all of them, the last time; None: it gave all
     """
 
     failure: str | None

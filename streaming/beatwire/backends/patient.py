@@ -10,7 +10,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from beatwire.backends.cpu import Cpu
-from beatwire.backends.network import Network, embed
+from beatwire.backends.network import Network, embed_into
 from beatwire.records import F32
 
 PATIENCE_S = 0.4  # beyond that an asystole would be announced more than 0.5 s late
@@ -24,7 +24,7 @@ class PatientCpu(Cpu):
         super().__init__(reason)
         self._patience_s = patience_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="scoring")
-        self._running: Future[tuple[F32, F32]] | None = None
+        self._running: Future[bool] | None = None
 
     @property
     def is_stalled(self) -> bool:
@@ -40,8 +40,9 @@ class PatientCpu(Cpu):
         if not total.__index__():
             return True
         patience_s = self._patience_s + PATIENCE_OF_A_BEAT_S * total.__index__()
-        self._running = self._thread.submit(embed, network, np.array(windows), np.array(scale))
+        found = np.empty_like(latents), np.empty_like(reconstruction_error)
+        self._running = self._thread.submit(embed_into, network, np.array(windows), np.array(scale), *found)
         if not wait([self._running], patience_s).done:
             return False
-        latents[:], reconstruction_error[:] = self._running.result()
-        return network.scorer is None or not np.isnan(reconstruction_error[~np.isnan(scale)]).any()
+        latents[:], reconstruction_error[:] = found
+        return self._running.result()

@@ -8,7 +8,8 @@ State: why the network failed last
 A value becomes the reconstruction error that as many normal beats exceed: what follows (score, drift) needs no other
 tables. Windows and results are shared with torch by DLPack, without a copy, on the card as on the processor. A beat's
 value depends on its own window alone. A network that cannot be used is an error when it is loaded. One that fails later
-gives no scores, and the reason (``failure``); beats and rules do not depend on it.
+gives no scores, and the reason (``failure``); one value that is not finite costs the score of its beat alone. Beats and
+rules do not depend on it.
 """
 
 import hashlib
@@ -42,10 +43,10 @@ class Scorer:
     """A loaded network; ``score_into`` is what backends call.
 
     name      of the file and a hash of it
-    failure   why it gave no values the last time; None: it gave some
+    failure   why it gave no values, or not all of them, the last time; None: it gave all
     """
 
-    def __init__(self, name: str, network: Any, values: F64, errors: F64) -> None:
+    def __init__(self, name: str, network: Any, values: F32, errors: F64) -> None:
         import torch
 
         self.name, self.failure = name, None  # type: str, str | None
@@ -56,6 +57,8 @@ class Scorer:
     def score_into(self, windows: Any, scale: Any, out: Any, count: Any = None) -> bool:
         """Write the reconstruction errors of windows times their scale, or NaN; return False if the network failed.
 
+        A value that is not finite is no failure of the network: only its beat has NaN.
+
         Parameters
         ----------
         windows, scale, out
@@ -65,6 +68,7 @@ class Scorer:
         """
         torch = self._torch
         into = self._shared(out)
+        self.failure = None
         try:
             with torch.no_grad():
                 number = None if count is None else self._shared(count)
@@ -73,7 +77,6 @@ class Scorer:
             into.fill_(float("nan"))
             self.failure = _line(error)
             return False
-        self.failure = None
         return True
 
     def values_of(self, windows: Any) -> Any:
@@ -93,7 +96,7 @@ class Scorer:
         value = self.values_of(sized)
         finite = torch.isfinite(value)
         if not value.is_cuda and not bool(finite[known].all()):  # on the card the host would wait for the answer
-            raise ValueError("expected finite values; got NaN or infinity")
+            self.failure = "expected finite values; got NaN or infinity"
         at = torch.clamp(torch.searchsorted(self._values, value.contiguous()), 1, len(self._values) - 1)
         low, high = self._values[at - 1], self._values[at]
         share = ((value - low) / (high - low)).clamp(0.0, 1.0)
@@ -216,17 +219,21 @@ def _table(where: str, text: str | bytes) -> tuple[F64, F64]:
     return level, values
 
 
-def _matched(level: F64, values: F64, calibration: Calibration) -> tuple[F64, F64]:
-    """Return ascending values and the reconstruction errors that are as rare, both [k], continued by their slopes."""
+def _matched(level: F64, values: F64, calibration: Calibration) -> tuple[F32, F64]:
+    """Return values and the reconstruction errors that are as rare, both [k], continued by their slopes.
+
+    The values are ascending, and no two are equal, whatever their unit is.
+    """
 
     def at(levels: F64, of: F64, knots: F64) -> F64:
         slope = (knots[-1] - knots[-SLOPE_KNOTS]) / (of[-1] - of[-SLOPE_KNOTS])
-        continued: F64 = np.interp(levels, of, knots) + np.maximum(levels - of[-1], 0.0) * max(float(slope), 1e-6)
+        continued: F64 = np.interp(levels, of, knots) + np.maximum(levels - of[-1], 0.0) * float(slope)
         return continued
 
     levels = np.union1d(np.concatenate([level, calibration.level]), [FAR])
-    step = 1e-6 * max(1.0, float(np.abs(values).max()))  # so that no two values are equal
-    rising: F64 = at(levels, level, values) + step * np.arange(len(levels))
+    rising: F32 = at(levels, level, values).astype(np.float32)
+    for k in range(1, len(rising)):
+        rising[k] = max(rising[k], np.nextafter(rising[k - 1], np.float32(np.inf)))
     return rising, at(levels, calibration.level, calibration.errors)
 
 
@@ -239,7 +246,8 @@ def _try(where: str, scorer: Scorer) -> None:
     scale = np.ones(len(windows), np.float32)
     alone = np.full(len(windows), np.nan, np.float32)
     for size in SIZES:
-        if not scorer.score_into(windows[:size], scale[:size], np.empty(size, np.float32)):
+        scorer.score_into(windows[:size], scale[:size], np.empty(size, np.float32))
+        if scorer.failure is not None:
             raise UserError(f"{where}: [{size}, {WINDOW}] windows: {scorer.failure}")
         with torch.no_grad():
             found = scorer.values_of(torch.from_numpy(windows[:size])).numpy()

@@ -15,6 +15,17 @@ class Peak(torch.nn.Module):
         return windows.abs().amax(1)
 
 
+class Scaled(torch.nn.Module):
+    """The largest magnitude of a window, in another unit."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, windows: Any) -> Any:
+        return windows.abs().amax(1) * self.factor
+
+
 class Latents(torch.nn.Module):
     """Three latents of each window."""
 

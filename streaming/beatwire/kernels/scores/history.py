@@ -69,9 +69,9 @@ def write_scale(i: int, amplitude: F32, usual_size: F32, scale: F32) -> None:
     scale[i] = amplitude[i] / usual_size[i]
 
 
-def mark_embedded(i: int, scale: F32, scored: bool, embedded: Bool) -> None:
-    """Write whether beat ``i`` has latents: it has a scale, and beats of its tick are ``scored``."""
-    embedded[i] = scored and not math.isnan(scale[i])
+def mark_embedded(i: int, scale: F32, error: F32, scored: bool, embedded: Bool) -> None:
+    """Write whether beat ``i`` has latents: it has a scale and an error, and beats of its tick are ``scored``."""
+    embedded[i] = scored and not math.isnan(scale[i]) and not math.isnan(error[i])
 
 
 def write_terms(i: int, rr_s: F64, embedded: Bool, found: Comparison, terms: Terms) -> None:

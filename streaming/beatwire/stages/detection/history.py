@@ -170,7 +170,7 @@ def _terms(
     scored = not overloaded and backend.embed(
         network, beats.windows, scale, total, terms.latent, terms.reconstruction_error
     )
-    kernels.mark_embedded(total, scale, scored, embedded)
+    kernels.mark_embedded(total, scale, terms.reconstruction_error, scored, embedded)
     distance, spread, irregularity, usual_error = backend.table("compared", total, (np.float32,) * 4).columns
     found = Comparison(distance, spread, terms.early, irregularity, usual_error)
     kernels.compare_with_history(
