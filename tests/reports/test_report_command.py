@@ -25,9 +25,12 @@ def test_several_recordings_give_a_folder_with_an_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", ["agc", "gac", "acg", "ac"])
-def test_a_recording_that_cannot_be_read_stops_no_other(tmp_path: Path, order: str) -> None:
+@pytest.mark.parametrize("bad", ["words.csv", "nothing.csv", "header", "synthetic:beats=3"])
+def test_a_recording_that_cannot_be_read_stops_no_other(tmp_path: Path, order: str, bad: str) -> None:
     (tmp_path / "words.csv").write_text("no numbers\n")
-    sources = {"a": "synthetic:seconds=12,seed=1", "c": str(tmp_path / "words.csv"), "g": "synthetic:seconds=12,seed=2"}
+    (tmp_path / "header.hea").write_text("header 1 360 100\nheader.dat 16 200 11 1024\n")
+    bad = bad if bad.startswith("synthetic") else str(tmp_path / bad)
+    sources = {"a": "synthetic:seconds=12,seed=1", "c": bad, "g": "synthetic:seconds=12,seed=2"}
     words = [sources[letter] for letter in order]
     done = CliRunner().invoke(app, ["report", *words, "--out", str(tmp_path / "r"), "--json"])
     assert done.exit_code == 1
@@ -37,6 +40,14 @@ def test_a_recording_that_cannot_be_read_stops_no_other(tmp_path: Path, order: s
     assert list(result["failed"]) == [sources["c"]]
     assert f"{sources['c']}: " in done.stderr
     assert "expected" in done.stderr
+
+
+def test_an_option_that_no_recording_can_have_is_an_error_before_any_is_read(tmp_path: Path) -> None:
+    words = ["synthetic:seconds=12,seed=1", "synthetic:seconds=12,seed=2", "--out", str(tmp_path / "r")]
+    done = CliRunner().invoke(app, ["report", *words, "--fs", "20"])
+    assert isinstance(done.exception, UserError)
+    assert str(done.exception) == "--fs: expected 50-4000 Hz; got 20"
+    assert not list((tmp_path / "r").glob("*"))
 
 
 def test_the_command_prints_one_object_with_path_size_and_time(tmp_path: Path) -> None:

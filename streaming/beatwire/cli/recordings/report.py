@@ -57,14 +57,15 @@ def report(
     whole recording to zoom into. Of several recordings one that cannot be read stops no other; the exit code is then 1.
     """
     from beatwire.model.storage import check_model, model_files
-    from beatwire.recordings.opening import check_source
+    from beatwire.recordings.opening import check_options, check_source
     from beatwire.report.files import report_files
 
     if model is not None:
         check_model(model)
     report_files(sources, out, model_files(model))
-    for source in sources:
-        check_source(source, fs, column, lead, gain)
+    check_options(fs, column, gain)
+    if len(sources) == 1:  # of several one that cannot be read stops no other
+        check_source(sources[0], fs, column, lead, gain)
 
     from beatwire.cli.recordings.reporting import report_sources  # what takes time to load
 
