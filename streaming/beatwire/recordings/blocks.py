@@ -6,7 +6,7 @@ Out: one :class:`Recording` for each block; together the recording as ``read_rec
 The scale is that of the first block: a later value beyond the range of int16 on that scale is clipped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +19,10 @@ from beatwire.recordings.record import Recording
 from beatwire.recordings.remote import fetched
 from beatwire.recordings.signals import Signals, blocks_of
 from beatwire.recordings.text.recording import text_blocks
-from beatwire.recordings.units import Block, Scale, scale_for, value_ranges
+from beatwire.recordings.units import Block, Scale, ValueRange, scale_for, value_ranges
 
 BLOCK_SAMPLES = 1 << 20  # of a lead
+_FEW_STEPS = 50  # of a stretch: an ECG is hardly more than its signs
 
 
 def read_blocks(
@@ -67,6 +68,7 @@ def _parts(recording: Recording, samples: int) -> Iterator[Recording]:
 def _on_one_scale(name: str, blocks: Iterator[Block]) -> Iterator[Recording]:
     """Yield blocks as recordings on the scale of the first."""
     scale: Scale | None = None
+    is_said = False  # that later numbers are rounded
     for block in blocks:
         ranges = value_ranges(block.columns)
         notes = block.notes
@@ -77,4 +79,13 @@ def _on_one_scale(name: str, blocks: Iterator[Block]) -> Iterator[Recording]:
             notes += scale.notes
         elif beyond := scale.beyond(block.columns, ranges):
             notes += (f"{beyond} values beyond the scale of the first block are clipped",)
+        elif 0 < (steps := _steps_of_fractions(scale, ranges)) < _FEW_STEPS and not is_said:
+            is_said = True
+            notes += (f"fractions span {steps:.2g} steps of the first block, which has whole numbers: give --gain",)
         yield Recording(name, block.rate_hz, block.leads, scale.uv_per_unit, scale.apply(block.columns, ranges), notes)
+
+
+def _steps_of_fractions(scale: Scale, ranges: Sequence[ValueRange]) -> float:
+    """Return how many steps of a scale without a unit the leads with fractions span, in an ordinary stretch."""
+    sizes = [r.typical * per for r, per in zip(ranges, scale.units_per_value, strict=True) if not r.integers]
+    return 0.0 if scale.uv_per_unit else float(max(sizes, default=0.0))

@@ -4,8 +4,9 @@ In:  float64 [n] for each lead, NaN where there is no value
 Out: the same without the codes, and which they were; signed numbers have their sign (``beatwire.recordings.signs``)
 
 A code is the largest or the least number of a lead, consists of nines (-999, 9999), is the least of 16 bits or a limit
-of 32 bits, and lies far beyond all others. Any other number is one if it comes several times and lies much further
-beyond, and so is what no converter gives. Of integers of 16 bits -32768 is no value, code or not.
+of 32 bits, and lies far beyond all others; where a lead has no other number, it is negative. Any other number is one if
+it comes several times and lies much further beyond, and so is what no converter gives. Of integers of 16 bits -32768 is
+no value, code or not.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from beatwire.recordings.signs import with_sign
 from beatwire.tables import array_module
 
 CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 999.99, 2.0**15, 2.0**31, 2.0**31 - 1})
+_ALONE = frozenset(-float("9" * n) for n in range(3, 11))  # codes where a lead has no other number
 BEYOND = 20  # times as far from the median as every other number
 BEYOND_FOR_LONG = 3  # the same for codes of four digits and more, which hardly any signal reaches by chance
 _LONG = 9999.0
@@ -104,8 +106,8 @@ def _codes_of(finite: Any) -> list[float]:
     if not edges:
         return []
     others = finite[~xp.isin(finite, xp.asarray(edges))]
-    if not len(others):
-        return []
+    if not len(others):  # in a block, while a lead is off
+        return [edge for edge in edges if edge in _ALONE]
     middle = float(xp.median(others))
     widest = float(xp.abs(others - middle).max())
     return [edge for edge in edges if edge != 2.0**15 and abs(edge - middle) > _beyond(edge) * widest]

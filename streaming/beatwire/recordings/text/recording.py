@@ -20,8 +20,9 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.codes import without_codes
+from beatwire.recordings.columns.behaviour import Behaviour
 from beatwire.recordings.columns.names import UV_PER, is_unscaled, unit_of, without_unit
-from beatwire.recordings.columns.roles import Roles, roles_of
+from beatwire.recordings.columns.roles import Roles, Table, roles_of
 from beatwire.recordings.columns.rowclock import RowClock
 from beatwire.recordings.columns.roworder import row_order
 from beatwire.recordings.columns.stacked import check_rows
@@ -36,6 +37,7 @@ from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks, rows_of
 
 _TAIL_BYTES = 4096
+_STILL = (Behaviour.EMPTY.value, Behaviour.CONSTANT.value)
 _GIVE_GAIN = "give --gain, units per millivolt"
 
 
@@ -141,6 +143,7 @@ def _text_blocks(
     clock: RowClock | None = None
     unit: tuple[list[float], tuple[str, ...]] | None = None
     signs: list[int] = []
+    left_out: set[int] = set()
     tables = read_table_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
@@ -153,8 +156,10 @@ def _text_blocks(
             roles = roles_of(where, read.table, column=column, fs=fs)
         table, read, order_notes = _in_order(layout, table, read, roles)
         notes += order_notes
+        notes += _changed(layout, roles, read.table, left_out) if clock is not None else ()
         if clock is None:
             clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
+            left_out = {k for k, why in roles.left_out.items() if why in _STILL}
             notes += (*clock.notes, *roles.notes(layout.names), *_cut_note(path, layout))
         position = clock.positions(read.table, read.written)
         length = len(table[0]) if position is None else int(position[-1]) + 1
@@ -169,6 +174,19 @@ def _text_blocks(
         names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
         yield Block(clock.rate_hz, names, columns, unit[0], notes)
         notes = ()
+
+
+def _changed(layout: Layout, roles: Roles, table: Table, left_out: set[int]) -> tuple[str, ...]:
+    """Return a note for each column that the first block left out as it had no signal, and that has one now, once."""
+    notes = []
+    for k in sorted(left_out):
+        values = table.columns[k]
+        known = np.empty(0) if values is None else values[np.isfinite(values)]
+        if len(known) and (roles.left_out[k] == Behaviour.EMPTY.value or float(known.min()) != float(known.max())):
+            left_out.remove(k)
+            had = f"left out by the first block ({roles.left_out[k]})"
+            notes.append(f"column {layout.names[k]!r}, {had}, has values later (choose with --column)")
+    return tuple(notes)
 
 
 def _in_order(
