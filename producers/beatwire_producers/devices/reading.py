@@ -190,7 +190,7 @@ class Reading:
                 stream = None
             try:
                 if stream is None:
-                    stream = self._begin(one, messages)
+                    stream = self._begin(one, described, messages)
                 messages += stream.add(packet)
             except OtherRateError as error:
                 if one.rate_hz is not None:
@@ -198,7 +198,7 @@ class Reading:
                 elif stream is not None:
                     self._say(f"{error}; measured anew")
                     messages += stream.leave()
-                    self._begin(one, messages)
+                    self._begin(one, described, messages)
             except UserError as error:
                 self._leave_out(one, packet, error, messages)
         self._put_all(messages)
@@ -214,8 +214,11 @@ class Reading:
             self._past.add(left.sums())
         self._say(f"{error}; this stream is left out")
 
-    def _begin(self, described: Description, messages: list[Message]) -> Stream:
-        """Return a stream that is new, or of which something else is described than before."""
+    def _begin(self, described: Description, opened: Description | None, messages: list[Message]) -> Stream:
+        """Return a stream that is new, or of which something else is described than before.
+
+        ``opened``: what its reader has described as it opened, which was said then.
+        """
         before = self.streams.get(described.stream)
         made = Stream(described, lambda text: self._say(f"{described.stream}: {text}"), self._keep)
         made.chunk_s, made.placer.set_s = self._chunk_s, self._clock.set_s
@@ -225,9 +228,9 @@ class Reading:
         if before is not None:
             messages += before.close(ended=True)
             made.placer.begin_after(before.placer)
-            self._say(f"{described.stream}: {sentence(described)}: a new session")
+            self._say(f"{self.name}: {sentence(described)}: a new session")
             self._past.add(before.sums())
-        elif described.stream not in self.name:
+        elif described != opened:
             self._say(f"{self.name}: {sentence(described)}")
         self.streams[described.stream] = made
         return made
