@@ -18,7 +18,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.synthetic.rhythm import ASYSTOLE, TACHYCARDIA, Event
 from beatwire.records import Bank
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 PLANS = (
@@ -109,6 +109,14 @@ def test_a_recording_shorter_than_any_window_passes(samples: int) -> None:
     recording = person(1, seconds=20)
     short = replace(recording, samples=recording.samples[:, :samples])
     assert_same(analyze(short), analyze(short, chunk_ms=1000), fewest_beats=0)  # 1 s may have none
+
+
+@settings(max_examples=draws(6), deadline=None)
+@example(leads=12, chunk_s=50.0)
+@given(leads=st.integers(1, 12), chunk_s=st.floats(4.0, 100.0))
+def test_chunks_that_are_several_messages_are_analyzed_to_the_end(leads: int, chunk_s: float) -> None:
+    recording = person(2, 360.0, leads, seconds=100)
+    assert_same(analyze(recording, chunk_ms=1000 * chunk_s), analyze(recording), fewest_beats=90)
 
 
 def test_a_recording_without_any_value_has_no_beats() -> None:

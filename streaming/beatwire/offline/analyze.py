@@ -132,14 +132,13 @@ def analyze(
     encoder = Encoder(stream, recording.rate_hz, recording.leads, recording.uv_per_unit)
     edges = itertools.pairwise(itertools.accumulate([0, *lengths]))
     blocks = itertools.chain((recording.samples[:, a:b] for a, b in edges), [held])
-    messages = itertools.chain.from_iterable(encoder.messages(block) for block in blocks)
     per_tick = max(1, round(LONG_PASS_S * 1000 / chunk_ms))
     done = 0
     for count in [*(ticks if ticks is not None else [per_tick] * (len(lengths) // per_tick + 1)), len(lengths) + 1]:
-        values = list(itertools.islice(messages, count))
-        if values:
-            pipeline.emit(RawTick.of(values))
-        done += len(values)
+        of_tick = list(itertools.islice(blocks, count))  # a long one is several messages
+        if of_tick:
+            pipeline.emit(RawTick.of([message for block in of_tick for message in encoder.messages(block)]))
+        done += len(of_tick)
         if len(pipeline.rejected):
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
