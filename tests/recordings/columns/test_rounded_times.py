@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.rounded import rounded_rate
 from draws import draws
@@ -133,3 +134,17 @@ def test_a_gap_between_times_of_float32_is_found() -> None:
     assert found == pytest.approx(250, rel=1e-3)
     assert position is not None
     assert abs(position[-1] - rows[-1]) <= 3
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    hz=st.sampled_from([125, 128, 250, 360, 500, 1000]), start_s=st.integers(0, 80_000), digits=st.sampled_from([3, 6]),
+    seconds=st.integers(61, 200),
+)  # fmt: skip
+@example(250, 35_980, 3, 61)
+def test_clock_times_without_signs_are_not_taken_for_seconds(hz: int, start_s: int, digits: int, seconds: int) -> None:
+    s = np.round(start_s + np.arange(hz * seconds) / hz, digits)
+    hhmmss = s // 3600 * 10_000 + s // 60 % 60 * 100 + s % 60
+    with pytest.raises(UserError, match="as hhmmss: write hh:mm:ss"):
+        rate_and_positions("a.csv", "t", hhmmss, None)
+    assert rate_and_positions("a.csv", "t", s, None)[1] is None

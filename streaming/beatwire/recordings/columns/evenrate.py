@@ -21,6 +21,7 @@ from beatwire.records import F64, I64
 from beatwire.tables import array_module, host_array
 
 _HOUR_S = 3600.0
+_MINUTE_TURN, _HOUR_TURN = 40.0, 4040.0  # from second 59 to the next minute or hour, of hhmmss read as seconds
 _AT_ONCE = 0.4  # of the rows are written with the one before, where there are packets
 _SMALLEST_PACKET = 3
 _PARTS = 64  # of a recording, whose rates are compared
@@ -54,8 +55,8 @@ def rate_and_positions(
     Raises
     ------
     UserError
-        ``fs`` differs by more than 1 % from the rate of times that are fine enough to measure it, or a gap is longer
-        than a day.
+        ``fs`` differs by more than 1 % from the rate of times that are fine enough to measure it, a gap is longer
+        than a day, or the times are hhmmss.
     """
     xp = array_module(seconds)
     seconds, notes = without_falls(name, seconds)
@@ -101,11 +102,24 @@ def rate_and_positions(
     if steps[k] > LONGEST_GAP_S:
         got = f"{float(steps[k]):.0f} s after row {int(rows[k]) + 1}"
         raise UserError(f"{where}: expected gaps shorter than a day in column {name!r}; got {got}")
+    _check_that_it_is_seconds(where, name, steps, times)
     added = xp.zeros(len(seconds), np.int64)
     added[exact[1:]] = missing
     position = begins + xp.cumsum(added)
     gap_note = gaps_note(gaps, lost / rate_hz)
     return rate_hz, position, (*notes, gap_note, *_summer_note(steps, times))
+
+
+def _check_that_it_is_seconds(where: str, name: str, steps: F64, times: F64) -> None:
+    """Raise UserError if times are clock times without signs: 095959.996 and then 100000 are 4040 s apart."""
+    near_s = max(0.1, 2.0 * float(array_module(steps).median(steps)))
+    after = times[1:]
+    is_minute = (abs(steps - _MINUTE_TURN) <= near_s) & (after % 100.0 <= near_s)
+    is_hour = (abs(steps - _HOUR_TURN) <= near_s) & (after % 10_000.0 <= near_s)
+    k = int((is_minute | is_hour).argmax())
+    if (is_minute | is_hour)[k] and bool(((times % 100.0 < 60.0) & (times % 10_000.0 < 6_000.0)).all()):
+        got = f"{float(times[k]):.10g} and then {float(after[k]):.10g}"
+        raise UserError(f"{where}: expected seconds in column {name!r}; got {got}, as hhmmss: write hh:mm:ss")
 
 
 def _summer_note(steps: F64, times: F64) -> tuple[str, ...]:
