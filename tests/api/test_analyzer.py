@@ -89,21 +89,6 @@ def test_gaps_end_and_begin_segments_as_they_do_in_a_stream(seed: int) -> None:
         assert_same(analyze(recording, plan=plan), whole)
 
 
-@settings(max_examples=draws(6), deadline=None)
-@given(seed=st.integers(0, 1 << 16), late_ms=st.integers(0, 80))
-def test_the_end_of_a_segment_is_decided_as_in_a_stream_where_a_lead_is_off(seed: int, late_ms: int) -> None:
-    """Gaps begin around the sample that decides a beat: the last samples before them wait for marks to end."""
-    recording = person(seed, leads=2, seconds=60)
-    x = recording.samples
-    x[1] = NO_VALUE
-    decided = analyze(recording).beats["decided"]
-    for at in decided[8::12].tolist():
-        x[:, at + 1 + round(0.001 * late_ms * recording.rate_hz) :][:, :400] = NO_VALUE
-    whole = analyze(recording, chunk_ms=200)
-    assert whole.counts["restarts"] > 1
-    assert_same(analyze(recording), whole, fewest_beats=20)
-
-
 @pytest.mark.parametrize("samples", [1, 2, 40, 300])
 def test_a_recording_shorter_than_any_window_passes(samples: int) -> None:
     recording = person(1, seconds=20)

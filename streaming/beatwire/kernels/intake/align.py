@@ -264,8 +264,6 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
     rows.sizes[LOST] += missing
     if missing > limits[LIMIT_BRIDGE] or expected == state[SLOT_BASE]:
         rows.sizes[RESTARTS] += 1
-        if expected > state[SLOT_FINAL]:
-            finish(state, rows, expected)  # no sample will be known behind those that are marked
         restart(slots, slot, rows, resume, expected)
         advance(state, limits, rows, resume)
         return
