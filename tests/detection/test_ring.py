@@ -1,5 +1,7 @@
 """The rings: wrap-around, bridges and holes of several lanes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from beatwire.records import Placement, Ringed
@@ -12,6 +14,18 @@ from steps import fresh_of
 R = 64
 BASE = 10**12 + 17
 MARKED = -32768
+
+
+def write_bridged(state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray) -> Ringed:
+    """Write rows of one lane, with the gaps among them that are bridged; all samples are final."""
+    place = np.array(rows, np.int64).reshape(-1, PLACEMENT_COLUMNS)
+    lane, first, count = int(place[0, 0]), place[:, 1], place[:, 2]
+    quiet = place[count < 0][:, [0, 1, 1]] - [0, 0, 1] * count[count < 0][:, None]
+    fresh = fresh_of(
+        [int(first.min())], [int((first + abs(count)).max()) + 1], [int(first.min())], rate_hz=100.0, leads=2
+    )
+    fresh = replace(fresh, lane=np.array([lane]), quiet=quiet)
+    return ring.step(state, Placement(payload.view(np.uint8), place, 4, fresh))[1]
 
 
 def write(
@@ -56,18 +70,24 @@ def test_a_bridge_is_a_straight_line_also_across_the_end_of_the_ring(state: ring
     first = BASE - BASE % R + offset
     payload = np.array([10, -7, 20, 14], "<i2")
     rows = [(1, first - 1, 1, 0, 2, 0), (1, first, -4, 4, 2, 0)]
-    assert held(write(state, rows, payload), 1, first - 1, first + 4) == [[10, 12, 14, 16, 18], [-7, -3, 1, 5, 9]]
+    assert held(write_bridged(state, rows, payload), 1, first - 1, first + 4) == [
+        [10, 12, 14, 16, 18],
+        [-7, -3, 1, 5, 9],
+    ]
 
 
 def test_a_bridge_may_end_at_samples_already_in_the_ring(state: ring.State) -> None:
     payload = np.array([10, -7, 30, 13], "<i2")
     rows = [(1, BASE - 1, 1, 0, 2, 0), (1, BASE + 3, 1, 4, 2, 0), (1, BASE, -3, -1, 0, 0)]
-    assert held(write(state, rows, payload), 1, BASE - 1, BASE + 4) == [[10, 15, 20, 25, 30], [-7, -2, 3, 8, 13]]
+    assert held(write_bridged(state, rows, payload), 1, BASE - 1, BASE + 4) == [
+        [10, 15, 20, 25, 30],
+        [-7, -2, 3, 8, 13],
+    ]
 
 
 def test_a_falling_bridge_mirrors_a_rising_one(state: ring.State) -> None:
     payload = np.array([32767, -32767, -32767, 32767], "<i2")
-    ringed = write(state, [(0, BASE - 1, 1, 0, 2, 0), (0, BASE, -3, 4, 2, 0)], payload)
+    ringed = write_bridged(state, [(0, BASE - 1, 1, 0, 2, 0), (0, BASE, -3, 4, 2, 0)], payload)
     assert held(ringed, 0, BASE, BASE + 3) == [[16383, 0, -16384], [-16384, 0, 16383]]
 
 
@@ -79,13 +99,14 @@ def test_a_lead_that_is_off_at_an_end_of_a_bridge_has_no_value_in_it(state: ring
         (2, BASE + 2, -2, 8, 2, 0b10),
         (2, BASE + 4, 1, 8, 2, 0b10),
     ]
-    ringed = write(state, rows, payload)
+    ringed = write_bridged(state, rows, payload)
     assert held(ringed, 2, BASE, BASE + 5) == [[99, 99, 82, 66, 50], [MARKED] * 5]
 
 
 def test_a_bridge_to_a_lead_without_a_value_has_none(state: ring.State) -> None:
-    payload = np.array([10, -7, 40, MARKED], "<i2")
-    ringed = write(state, [(1, BASE - 1, 1, 0, 2, 0), (1, BASE, -2, 4, 2, 0)], payload)
+    payload = np.array([10, -7, 40, MARKED, 40, 40, 40, 40, 40, 40], "<i2")
+    rows = [(1, BASE - 1, 1, 0, 2, 0), (1, BASE, -2, 4, 2, 0), (1, BASE + 2, 6, 8, 0, 0b10)]
+    ringed = write_bridged(state, rows, payload)
     assert held(ringed, 1, BASE, BASE + 2) == [[20, 30], [MARKED, MARKED]]
 
 

@@ -146,7 +146,7 @@ def columns_of_leads(names: Sequence[str], leads: Sequence[str]) -> list[int]:
     >>> columns_of_leads(["t", "V1 (mV)", "II (mV)"], ["II", "V1"]), columns_of_leads(["a", "b"], ["II", "V1"])
     ([2, 1], [])
     >>> columns_of_leads(["v1", "ECG II"], ["II", "V1"])
-    ([1, 0], [])
+    [1, 0]
     """
     found = [_columns_of(names, lead) for lead in leads]
     missing = [lead for lead, rows in zip(leads, found, strict=True) if not rows]

@@ -28,6 +28,8 @@ _SETTINGS = {
     "distributed.scheduler.allowed-failures": MOST_DEATHS - 1,
     "distributed.deploy.lost-worker-timeout": "1 hour",  # a worker that starts again takes long on a busy machine
     "distributed.admin.large-graph-warning-threshold": "1 GiB",
+    # Dask looks at the stacks of its threads each 10 ms. Python 3.11 may then wait for itself for ever.
+    "distributed.worker.profile.enabled": False,
 }
 
 
