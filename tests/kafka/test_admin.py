@@ -41,3 +41,26 @@ def test_a_request_that_is_in_flight_when_a_command_ends_does_not_crash_it(then:
     command = [sys.executable, "-c", _COMMAND.format(then=then)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+_COLLECTED = """
+import gc, threading
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.topic_kinds import ConfigResource
+gc.disable()
+admin = Cluster("127.0.0.1:1").admin()
+future, = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, "x")], request_timeout=0.5).values()
+done = threading.Event()
+future.add_done_callback(lambda _: (gc.collect(), done.set()))
+cycle = [admin]
+cycle.append(cycle)
+del admin, cycle
+done.wait()
+print("collected")
+"""
+
+
+def test_a_client_that_its_own_thread_collects_as_garbage_does_not_abort_the_process() -> None:
+    command = [sys.executable, "-c", _COLLECTED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "collected\n", "")

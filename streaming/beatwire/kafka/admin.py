@@ -1,19 +1,23 @@
-"""Admin clients, which are closed before Python ends.
+"""Admin clients, which are closed before Python ends, and given up in a thread that is not their own.
 
 In: librdkafka settings. Out: clients. State: those that are open.
 
 librdkafka calls Python in a thread of its own when a request of an admin client ends, answered or not. After Python has
 ended, that is a segmentation fault: a command that has done its work exits with 139. No request is in flight any more
 where its client is closed; consumers and producers call Python in the threads that use them alone.
+
+That thread may also collect garbage. librdkafka aborts the process where it destroys its own client.
 """
 
 import atexit
 import contextlib
+import functools
 import threading
 import time
 import weakref
 from collections.abc import Mapping
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, cast
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -29,6 +33,34 @@ _ENDING = threading.Event()
 _LOCK = threading.Lock()  # of both
 
 
+_GIVEN_UP: "SimpleQueue[AdminClient]" = SimpleQueue()
+
+
+class _Held:
+    """An admin client; when nobody has this any more, another thread gives the client up."""
+
+    def __init__(self, client: AdminClient) -> None:
+        self._last = weakref.finalize(self, _GIVEN_UP.put, client)  # which alone has the client
+        self._last.atexit = False
+
+    def __getattr__(self, name: str) -> Any:
+        alive = self._last.peek()
+        if alive is None:
+            raise AttributeError(name)
+        return getattr(alive[2][0], name)
+
+
+@functools.cache
+def _give_up() -> None:
+    """Start the thread that gives up clients."""
+
+    def drop() -> None:
+        while True:
+            _GIVEN_UP.get()
+
+    threading.Thread(target=drop, name="admin-clients", daemon=True).start()
+
+
 def new_admin(settings: Mapping[str, Any]) -> AdminClient:
     """Return a new client; raise what librdkafka raises about its settings, and RuntimeError if Python ends."""
     client = AdminClient(dict(settings))
@@ -36,7 +68,8 @@ def new_admin(settings: Mapping[str, Any]) -> AdminClient:
         if _ENDING.is_set():
             raise RuntimeError("kafka: expected no new client; Python ends")
         _OPEN.add(client)
-    return client
+        _give_up()
+    return cast("AdminClient", _Held(client))
 
 
 @atexit.register
