@@ -172,9 +172,14 @@ def test_what_answers_and_is_no_kafka_is_said_and_not_waited_for(monkeypatch: py
     monkeypatch.setattr(reachability, "BUSY_S", 600.0)
     ended: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as other:
-        threading.Thread(target=serve, daemon=True).start()
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
         with pytest.raises(UserError, match="what answers there is no Kafka broker"):
             topics.check_broker(Cluster(f"127.0.0.1:{other.getsockname()[1]}"), timeout_s=1.0)
+        other.shutdown(socket.SHUT_RDWR)
+        serving.join()
+    for one in ended:
+        one.close()
 
 
 @pytest.mark.parametrize("outage_s", [300.0, float("inf")])
