@@ -18,6 +18,7 @@ from beatwire.records import F64, I16, I64
 
 GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 spread any number of offsets evenly
 _LONGEST = 48  # letters of a pseudonym
+_DIGITS = 8  # of a hash
 BASE, LENGTH, LEADS, OFFSET, SESSION = range(5)  # columns of `Lanes.ints`
 
 
@@ -134,6 +135,9 @@ def pseudonym(name: str) -> str:
     A longer one is cut, with digits of a hash, so that others that begin alike have other ids.
     """
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name).strip("-")
-    if len(plain) > _LONGEST:
-        plain = f"{plain[: _LONGEST - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return plain or "stream"
+    return (told_apart(plain, name, _LONGEST) if len(plain) > _LONGEST else plain) or "stream"
+
+
+def told_apart(plain: str, name: str, longest: int) -> str:
+    """Return a pseudonym of at most so many letters: cut, with digits of a hash of the name."""
+    return f"{plain[: longest - _DIGITS - 1]}-{hashlib.sha256(name.encode()).hexdigest()[:_DIGITS]}"

@@ -65,7 +65,7 @@ def _note(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Let the run fail if a process has ended early: xdist reports success where that was before its first test.
+    """Fail the run if a process ended early: before its first test xdist would report success.
 
     Where xdist itself fails, by sending something to a process that is lost, it has not been found yet.
     """

@@ -1,6 +1,5 @@
 """A network of one's own scores windows: alike on every backend, refused when it cannot be used, never in the way."""
 
-import importlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,13 +26,6 @@ from simulated import SimulatedCard
 
 RATE = 250
 CALIBRATION = load_model().calibration
-
-
-@pytest.fixture(scope="module")
-def networks() -> ModuleType:
-    """Return the networks; torch is imported only where a test needs it."""
-    pytest.importorskip("torch", reason="needs torch (pip install 'beatwire[train]')")
-    return importlib.import_module("scorer_networks")
 
 
 GOOD = {"format": 1, "level": np.arange(0, 3, 0.1).tolist(), "values": np.arange(0, 3, 0.1).tolist()}

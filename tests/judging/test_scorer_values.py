@@ -1,6 +1,5 @@
 """The values of a network of one's own: in any unit, and where some are not finite."""
 
-import importlib
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -24,13 +23,6 @@ from scorers import Broken, normal, scored, stream
 
 RATE = 250
 CALIBRATION = load_model().calibration
-
-
-@pytest.fixture(scope="module")
-def networks() -> ModuleType:
-    """Return the networks; torch is imported only where a test needs it."""
-    pytest.importorskip("torch", reason="needs torch (pip install 'beatwire[train]')")
-    return importlib.import_module("scorer_networks")
 
 
 @settings(max_examples=draws(24), deadline=None)

@@ -52,7 +52,7 @@ class Brokers:
 
 
 class Commits:
-    """A consumer of a group, as far as it is asked for commits."""
+    """Stands in for the consumer that asks for the commits of a group."""
 
     def __init__(self, metadata: list[str] | None) -> None:
         self.metadata = metadata

@@ -129,9 +129,7 @@ class WfdbFolder:
         lines = [f"{name} {len(chunk.described.leads)} {chunk.rate_hz:.10g}{length} {at}"]
         leads = map(printable, chunk.described.leads)
         lines += [f"{name}.dat 16 {gain}(0)/mV 16 0 0 0 0 {lead}" for lead in leads]
-        lines.append(
-            f"# stream {printable(chunk.described.stream)}"
-        )  # the names of two may differ in other signs alone
+        lines.append(f"# stream {printable(chunk.described.stream)}")  # the names of two may differ in other signs
         part = record.path.with_name(f"{name}.hea.part")  # a full disk leaves the header of before
         try:
             part.write_text("\n".join(lines) + "\n", encoding="utf-8")

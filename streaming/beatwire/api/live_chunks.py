@@ -97,8 +97,8 @@ class ChunkColumns:
         return array, unit
 
     def _look_for_clocks(self, array: Any) -> None:
-        """Say which leads rise evenly from the first sample on, as a clock or a count does and no heart."""
-        if self._seen >= FEWEST_ROWS or array.shape != (len(self._leads), max(2, array.shape[1])):
+        """Say which leads rise evenly from the first sample on, as a clock or a count does."""
+        if self._seen >= FEWEST_ROWS or len(array) != len(self._leads) or array.shape[1] < 2:
             return
         steps = np.diff(array.astype(np.float64), axis=1)
         self._least, self._most = np.minimum(self._least, steps.min(axis=1)), np.maximum(self._most, steps.max(axis=1))

@@ -46,7 +46,7 @@ class _Times(NamedTuple):
 
     @property
     def rounded_s(self) -> float:
-        """By which a time may be early, as it is written without parts of a second."""
+        """Seconds by which a time may be early: 1 if all are written without fractions of a second, else 0."""
         is_whole = not _FRACTION.search(self.begin) if isinstance(self.begin, str) else self.begin % 1.0 == 0
         return 1.0 if is_whole and bool((self.since_s % 1.0 == 0).all()) else 0.0
 
@@ -111,7 +111,7 @@ class ChunkClock:
             self._before = [] if isinstance(time, str) else [(time + found.end_s, last)]
 
     def _differ(self, before: int, after: int, by_time: float, rounded_s: float) -> bool:
-        """Say it if the seconds between two samples are not those by their times; return whether they are not."""
+        """Return True if times and count disagree about the seconds between two samples, and say so."""
         by_count = (after - before) / self._fs
         differ = abs(by_time - by_count) > max(_LEAST_S, _LEAST * by_count) + rounded_s
         if differ:

@@ -127,19 +127,16 @@ def annotate(recording: Recording, path: Path, ending: str = ENDING) -> Annotate
     name = path.name
     at, symbols, texts = read_annotations(path, recording.rate_hz, ending)
     is_beat = np.array([s in CLASS_OF for s in symbols], bool)
-    last, of_mitdb = recording.samples.shape[1] - 1, _is_of_mitdb(recording)
+    samples = recording.samples.shape[1]
+    last, of_mitdb = samples - 1, (recording.rate_hz, samples) == _MITDB
     return AnnotatedRecord(
         recording=recording,
-        beat=beats_within(path, at[is_beat], recording.samples.shape[1], ending),
+        beat=beats_within(path, at[is_beat], samples, ending),
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
         excluded=_flutter(name == "207" and of_mitdb, symbols, at, recording.rate_hz, last),
         rhythms=_rhythms(symbols, at, texts, last),
         paced=(name in PACED and of_mitdb) or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
     )
-
-
-def _is_of_mitdb(recording: Recording) -> bool:
-    return (recording.rate_hz, recording.samples.shape[1]) == _MITDB
 
 
 def _flutter(is_207: bool, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:

@@ -31,8 +31,6 @@ _CLOSING_S = 3.0
 _OPEN: "weakref.WeakSet[AdminClient]" = weakref.WeakSet()
 _ENDING = threading.Event()
 _LOCK = threading.Lock()  # of both
-
-
 _GIVEN_UP: "SimpleQueue[AdminClient]" = SimpleQueue()
 
 
@@ -52,7 +50,7 @@ class _Held:
 
 @functools.cache
 def _give_up() -> None:
-    """Start the thread that gives up clients."""
+    """Start the thread in which clients end that nobody has any more."""
 
     def drop() -> None:
         while True:

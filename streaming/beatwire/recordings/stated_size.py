@@ -39,7 +39,7 @@ def with_remark(recording: Recording) -> Recording:
 
 
 class ChunkSize:
-    """Says of a stream whether the first ten seconds in which a lead moves span more than a heart does, or less.
+    """Says whether a stream is larger or smaller than a heart in its first ten seconds in which a lead moves.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ quantities: of electrodes, or of nothing that is known. The type of a stream is 
 if it is ECG, and all labels are those of others, the labels do not count.
 """
 
-import hashlib
 import math
 from typing import Any
 
@@ -17,7 +16,7 @@ from beatwire.recordings.leads import find_lead
 from beatwire_producers.devices.packets import Description
 from beatwire_producers.devices.scale import stated_uv
 from beatwire_producers.devices.sources import Options
-from beatwire_producers.feeds import pseudonym
+from beatwire_producers.feeds import pseudonym, told_apart
 
 _NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
 _ECG = ("ecg", "ekg")
@@ -86,10 +85,7 @@ def _short(source: str) -> str:
     ('strap-b', 'MuseS-00-55-37877ee0', 'MuseS-00-55-b81b96c7')
     """
     plain = pseudonym(source)
-    if plain == source and len(plain) <= _MOST_SHORT:
-        return plain
-    digits = hashlib.sha256(source.encode()).hexdigest()[:8]
-    return f"{plain[: _MOST_SHORT - 9]}-{digits}"
+    return plain if plain == source and len(plain) <= _MOST_SHORT else told_apart(plain, source, _MOST_SHORT)
 
 
 def _is_other(label: str, unit: str, own: str, kind: str) -> bool:

@@ -192,7 +192,7 @@ def _count_of(field: bytes) -> int:
 
 
 def _signal(signal: Any) -> tuple[Signal, bool]:
-    """Return a signal as it is stored, without gaps, and whether it has numbers that are only right without a sign."""
+    """Return a signal as it is stored, without gaps, and whether its numbers are read without a sign."""
     low, high = signal.physical_range
     first, last = signal.digital_range
     gain = (high - low) / (last - first) if last != first else 0.0
@@ -206,7 +206,7 @@ def _signal(signal: Any) -> tuple[Signal, bool]:
 
 
 def _onsets(path: Path, head: bytes, records: _Records, *, of_any: bool) -> list[bytes]:
-    """Return the time of each data record as it is written; none if none are kept.
+    """Return the time of each data record as it is written; an empty list if the file keeps none.
 
     It is that of the first annotation without a text. With ``of_any``, where no data record has such a one, it is that
     of the first annotation.
